@@ -52,9 +52,14 @@ def new_key(shared, user):
     file = pathlib.Path(shared.folder) / f"key-{os.urandom(4).hex()}"
     access_key = told(shared, "key", "add", user, "--to", str(file)).strip()
     assert file.stat().st_mode & 0o777 == 0o600
+    keys = keys_in(file)
+    assert keys["aws_access_key_id"] == access_key
+    return keys
+
+
+def keys_in(file):
     pairs = dict(line.split(" = ") for line in file.read_text().splitlines() if " = " in line)
-    assert pairs["aws_access_key_id"] == access_key
-    return {"aws_access_key_id": access_key, "aws_secret_access_key": pairs["aws_secret_access_key"]}
+    return {name: pairs[name] for name in ("aws_access_key_id", "aws_secret_access_key")}
 
 
 def policy(*statements):
@@ -175,6 +180,20 @@ def test_the_admin_port_changes_users_only_where_it_is_guarded(tmp_path):
                 told(gateway, "key", "add", *where, "ann", "--to", str(file))
                 assert "ann: policies none, keys RS" in told(gateway, "user", "list", *where)
                 assert "401" in told(gateway, "user", "list", "--url", url, status=2)
+                client(gateway, "s3", root_keys(gateway)).create_bucket(Bucket="given")
+                told(gateway, "user", "add", *where, "ben", "--account")
+                file = tmp_path / "key-of-ben"
+                told(gateway, "key", "add", *where, "ben", "--to", str(file))
+                ben = client(gateway, "s3", keys_in(file))
+                with s3.refused("AccessDenied", status=403):
+                    ben.put_object(Bucket="given", Key="k", Body=b"x")
+                told(gateway, "bucket", "give", *where, "given", "--to", "ben")
+                ben.put_object(Bucket="given", Key="k", Body=b"x")
+                assert [one["Name"] for one in ben.list_buckets()["Buckets"]] == ["given"]
+                assert "there is no such account" in told(gateway, "bucket", "give", *where, "given", "--to", "eve", status=2)
+                assert "there is no such bucket" in told(gateway, "bucket", "give", *where, "none", status=2)
+            else:
+                assert "only where the admin port has a token" in told(gateway, "bucket", "give", *where, "b", status=2)
         finally:
             gateway.kill()
 

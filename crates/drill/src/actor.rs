@@ -6,6 +6,7 @@ use crate::{
     history::{Came, History},
     life::Life,
     taste::{Sizes, Taste},
+    tempo::Meets,
     world::World,
 };
 use bytes::Bytes;
@@ -53,6 +54,7 @@ pub(crate) struct Actor {
     pub(crate) world: Arc<World>,
     pub(crate) number: u8,
     pub(crate) taste: Arc<Taste>,
+    pub(crate) meets: Meets,
     /// Whether there is nothing that excuses an answer which says that it did not work.
     pub(crate) is_strict: bool,
 }
@@ -71,6 +73,9 @@ impl Actor {
 
     /// A key; the first ones more often.
     pub(crate) fn name(&mut self) -> Name {
+        if let Some(name) = self.meets.name {
+            return name;
+        }
         let bucket = self.one_of(&BUCKETS);
         let most = self.below(self.taste.keys) + 1;
         (bucket, KEYS[self.below(most) as usize])
@@ -96,8 +101,11 @@ impl Actor {
 
     pub(crate) fn content_of(&mut self, len: u64) -> Bytes {
         let mut own = Dice::new(self.dice().next_u64());
-        let words = (0..len.div_ceil(8)).flat_map(|_| own.next_u64().to_le_bytes());
-        words.take(len as usize).collect()
+        let mut bytes = vec![0; len as usize];
+        for word in bytes.chunks_mut(8) {
+            word.copy_from_slice(&own.next_u64().to_le_bytes()[..word.len()]);
+        }
+        bytes.into()
     }
 
     /// Asks, and says what the answer is worth.

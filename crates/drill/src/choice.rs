@@ -1,7 +1,7 @@
 //! What a client asks for next.
 
 use crate::{
-    actor::{Actor, BUCKETS},
+    actor::{Actor, BUCKETS, KEYS},
     history::When,
     taste::Kind,
 };
@@ -11,15 +11,36 @@ use tokio::time::sleep;
 impl Actor {
     pub(crate) async fn run(mut self, operations: u64) {
         for _ in 0..operations {
+            let often = self.meets.often;
+            if often > 0 && self.below(100) < often {
+                self.meet().await;
+                continue;
+            }
             let thinks = self.taste.thinks_ms as f64 * self.dice().exponential();
             sleep(Duration::from_micros((thinks * 1000.0) as u64)).await;
-            self.act().await;
+            let taste = self.taste.clone();
+            let kind = taste.next(self.dice());
+            self.act(kind).await;
         }
     }
 
-    pub(crate) async fn act(&mut self) {
+    /// Asks as others do at the same moment.
+    async fn meet(&mut self) {
         let taste = self.taste.clone();
-        match taste.next(self.dice()) {
+        let (wait, mut dice) = self.meets.next(self.world.passed());
+        let bucket = BUCKETS[dice.below(BUCKETS.len() as u64) as usize];
+        let name = (bucket, KEYS[dice.below(taste.keys) as usize]);
+        let kind = (dice.below(2) == 0).then(|| taste.next(&mut dice));
+        sleep(wait).await;
+        let kind = kind.unwrap_or_else(|| taste.next(self.dice()));
+        // Some only come at the same time.
+        self.meets.name = (self.below(4) > 0).then_some(name);
+        self.act(kind).await;
+        self.meets.name = None;
+    }
+
+    async fn act(&mut self, kind: Kind) {
+        match kind {
             Kind::Put => self.put(When::Always).await,
             Kind::PutIfAbsent => self.put(When::Absent).await,
             Kind::PutIfSame => self.put_if_the_same().await,

@@ -21,8 +21,6 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// What an operation takes on average at a node that is well.
-const MEAN: Duration = Duration::from_millis(2);
 /// How much longer than its average an operation takes, at most.
 const LATE_MAX: f64 = 8.0;
 /// How long a stalled operation lasts: longer than any that waits for it.
@@ -69,7 +67,8 @@ impl DrillNode {
         let (fails, loses_answer) = (within(manner.errors), within(manner.lost_answers));
         let stalls = within(manner.stalls);
         let slow = f64::from(manner.slow.max(1));
-        let mut part = || MEAN.mul_f64(0.5 * slow * dice.exponential().min(LATE_MAX));
+        let mean = self.world.node_mean;
+        let mut part = || mean.mul_f64(0.5 * slow * dice.exponential().min(LATE_MAX));
         let (mut before, after) = (part(), part());
         if stalls {
             before += STALL;

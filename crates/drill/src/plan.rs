@@ -1,6 +1,6 @@
 //! What a drill is to be, drawn from its seed; and the same with parts of it left out.
 
-use crate::taste::Taste;
+use crate::{taste::Taste, tempo::Tempo};
 use ripstop_delay::Dice;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
@@ -119,6 +119,8 @@ pub struct Plan {
     pub grace: Duration,
     /// What clients ask for.
     pub taste: Taste,
+    /// How quick everything is.
+    pub tempo: Tempo,
     /// The lives.
     pub sessions: Vec<Session>,
 }
@@ -197,7 +199,8 @@ impl Plan {
             let mut harm = Harm { kinds: &kinds, nodes: all, number: &mut number };
             sessions.push(Session::draw(&mut dice, &mut harm, victim, is_last));
         }
-        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, sessions }
+        let tempo = Tempo::draw(seed);
+        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, tempo, sessions }
     }
 
     /// How many nodes there are.

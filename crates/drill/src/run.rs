@@ -7,6 +7,7 @@ use crate::{
     order, panics,
     plan::{End, Kill, Plan},
     session::{self, Stage},
+    tempo::Tempo,
     trace::Trace,
     world::World,
 };
@@ -111,7 +112,7 @@ impl Plan {
     /// One session without faults that is killed, or not, and one that follows it and comes to
     /// rest.
     pub fn scripted(seed: u64, kill: Option<Kill>, is_power: bool) -> Self {
-        let mut plan = Self::draw(seed);
+        let mut plan = Self { tempo: Tempo::USUAL, ..Self::draw(seed) };
         let mut first = plan.sessions[0].clone();
         first.faults.clear();
         first.clients = vec![20, 20, 20];

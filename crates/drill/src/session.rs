@@ -12,6 +12,7 @@ use crate::{
     public::WELCOME,
     quiet,
     taste::Taste,
+    tempo::Meets,
     watch::{NODE_PREFIX, Watcher},
     world::World,
 };
@@ -20,12 +21,12 @@ use ripstop_catalog::{CatalogSettings, Embedded, PowerCutDisk};
 use ripstop_delay::Dice;
 use ripstop_gateway::{Placement, PlacementGroup, ReadSelection};
 use ripstop_host::{Host, carried, rehearse};
-use ripstop_keeper::CheckOptions;
+use ripstop_keeper::{CheckOptions, Keeper};
 use ripstop_listen::{Handed, Listener, Pressure};
 use ripstop_s3::{Credentials, EncryptionSettings, FrontSettings, serve};
 use std::{
     path::Path,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 use tokio::{sync::mpsc, task::JoinSet, time::sleep};
@@ -39,6 +40,9 @@ const CONNECTIONS_WAITING: usize = 8;
 const TRIES_MAX: usize = 20;
 /// How long a gateway that stops is given to close its catalog.
 const CLOSING: Duration = Duration::from_secs(3);
+/// Of a thousand pieces on a connection at most this many are late, whatever there is of faults:
+/// where nearly all are, one body takes longer than its client waits.
+const LAGS_MAX: u32 = 600;
 /// The pool that is another class of storage, and its code.
 const COLD_POOL: &str = "cold";
 const COLD_CODE: (usize, usize) = (4, 2);
@@ -126,7 +130,7 @@ pub(crate) fn play(stage: &Stage, at: usize, session: &Session) -> Left {
         Some(Kill::Disk(operation)) => operation as usize,
         Some(Kill::Step(_) | Kill::Node(_)) | None => usize::MAX,
     };
-    let disk = PowerCutDisk::new(world.disk(), cut_at);
+    let disk = PowerCutDisk::new(world.take_disk(), cut_at);
     let mut dice = Dice::numbered(stage.plan.seed, HOSTS + at as u64);
     let seed = dice.next_u64();
     let taste = Arc::new(stage.plan.taste.clone());
@@ -166,15 +170,21 @@ pub(crate) fn play(stage: &Stage, at: usize, session: &Session) -> Left {
     Left { came, points: [steps, operations, life.node_operations()] }
 }
 
-/// Makes the file of a new catalog: what a gateway shows only when it is whole.
+/// Makes the file of a new catalog: what a gateway shows only when it is whole. It is the same for
+/// all drills.
 pub(crate) fn make_catalog(world: &World) -> Result<(), String> {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(made) = MADE.get() {
+        world.set_disk(made.clone());
+        return Ok(());
+    }
     let disk = PowerCutDisk::new(Vec::new(), usize::MAX);
     let made = rehearse(async {
         let making = async { Embedded::open_on(disk.clone(), settings()).map(drop) };
         Host::new(0, world.wall()).run(making).await
     });
     made.map_err(|error| error.to_string())?;
-    world.set_disk(disk.seen());
+    world.set_disk(MADE.get_or_init(|| disk.seen()).clone());
     Ok(())
 }
 
@@ -209,6 +219,9 @@ impl Gateway {
         let mut happening = JoinSet::new();
         for (_, fault) in &self.session.faults {
             happening.spawn(carried(self.happen(*fault, &host, &assembly)));
+        }
+        if let Some(every) = self.stage.plan.tempo.mends() {
+            happening.spawn(carried(mend_often(assembly.keeper.clone(), every)));
         }
         let mut clients = JoinSet::new();
         for (number, operations) in (0..).zip(&self.session.clients) {
@@ -248,6 +261,7 @@ impl Gateway {
         let dice = Dice::numbered(plan.seed, stream);
         let mut weather = Weather::default();
         if number != u8::MAX {
+            weather.lags += plan.tempo.lags;
             for (_, fault) in &self.session.faults {
                 if let Fault::Cuts(often) = fault {
                     weather.cuts += often * 5;
@@ -255,6 +269,7 @@ impl Gateway {
                     weather.lags += often;
                 }
             }
+            weather.lags = weather.lags.min(LAGS_MAX);
         }
         Actor {
             client: DrillClient::new(port.clone(), dice, weather, number),
@@ -263,6 +278,12 @@ impl Gateway {
             world: world.clone(),
             number,
             taste: self.taste.clone(),
+            meets: Meets {
+                seed: plan.seed,
+                session: at as u64,
+                often: plan.tempo.meets,
+                name: None,
+            },
             is_strict: number != u8::MAX && self.session.is_calm(plan.grace),
         }
     }
@@ -373,6 +394,14 @@ impl Gateway {
                 | Fault::Lags(_) => {}
             }
         }
+    }
+}
+
+/// Has what waits mended so often, as sweeps come more often than where they ship.
+async fn mend_often(keeper: Keeper, every: Duration) {
+    loop {
+        sleep(every).await;
+        keeper.mend_waiting().await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Everything that happens in a drill, in its order, as one number.
 
 use std::{
-    fmt,
+    fmt::{self, Write as _},
     hash::Hasher as _,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
@@ -19,6 +19,8 @@ struct State {
     until: u64,
     /// Since when times are told.
     begun: Option<Instant>,
+    /// The latest line; its room is used again.
+    line: String,
     lines: Option<Vec<String>>,
 }
 
@@ -36,6 +38,7 @@ impl Trace {
             steps: 0,
             until: until.unwrap_or(u64::MAX),
             begun: None,
+            line: String::new(),
             lines: keeps.then(Vec::new),
         };
         Self { state: Mutex::new(state) }
@@ -57,12 +60,14 @@ impl Trace {
             return;
         }
         let at = state.begun.map_or(0, |begun| ripstop_host::since(begun).as_micros());
-        let line = format!("{at} {what}");
-        state.hash.write(line.as_bytes());
-        state.hash.write(b"\n");
-        state.steps += 1;
-        if let Some(lines) = &mut state.lines {
-            lines.push(line);
+        let State { hash, line, lines, steps, .. } = &mut *state;
+        line.clear();
+        write!(line, "{at} {what}").expect("a string takes whatever is written");
+        hash.write(line.as_bytes());
+        hash.write(b"\n");
+        *steps += 1;
+        if let Some(lines) = lines {
+            lines.push(line.clone());
         }
     }
 

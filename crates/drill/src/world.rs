@@ -18,6 +18,8 @@ const WALL: Duration = Duration::from_hours(24 * 365 * 80);
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) trace: Trace,
+    /// What a node that is well takes on average.
+    pub(crate) node_mean: Duration,
     nodes: Vec<Mutex<Held>>,
     manners: Mutex<Vec<Manner>>,
     down: Mutex<Vec<bool>>,
@@ -37,6 +39,7 @@ impl World {
         let held = (0..count).map(|node| Mutex::new(Held::new(plan.seed, node)));
         Self {
             trace,
+            node_mean: plan.tempo.node(),
             nodes: held.collect(),
             manners: Mutex::new(vec![Manner::default(); count]),
             down: Mutex::new(vec![false; count]),
@@ -85,6 +88,11 @@ impl World {
         lock(&self.disk).clone()
     }
 
+    /// … which somebody has from now on, and brings back.
+    pub(crate) fn take_disk(&self) -> Vec<u8> {
+        std::mem::take(&mut *lock(&self.disk))
+    }
+
     pub(crate) fn set_disk(&self, content: Vec<u8>) {
         *lock(&self.disk) = content;
     }
@@ -96,6 +104,11 @@ impl World {
     /// A session begins now.
     pub(crate) fn begin_steady(&self, shown: SystemTime) {
         *lock(&self.steady) = Some((shown, ripstop_host::now()));
+    }
+
+    /// How long ago the session began.
+    pub(crate) fn passed(&self) -> Duration {
+        lock(&self.steady).map_or(Duration::ZERO, |(_, begun)| ripstop_host::since(begun))
     }
 
     /// What the wall clock would show if it had not jumped in this session, milliseconds since

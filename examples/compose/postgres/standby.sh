@@ -6,4 +6,5 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
         --write-recovery-conf --wal-method=stream --checkpoint=fast
     chmod 700 "$PGDATA"
 fi
-exec postgres -c cluster_name=standby -c listen_addresses='*'
+# Promoted, it has no standby of its own: with the primary's setting, which came with the copy, no commit would end.
+exec postgres -c cluster_name=standby -c synchronous_standby_names= -c listen_addresses='*'

@@ -1,6 +1,7 @@
 use crate::{
     backup::{Backup, Restore},
     bench::Bench,
+    bucket::Bucket,
     capacity::Capacity,
     catalog::Catalog,
     check::Check,
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Key(Key),
     /// Put, show, attach and remove policies that say what they may do.
     Policy(Policy),
+    /// Give buckets to other accounts.
+    Bucket(Bucket),
     /// Make a new key for objects that are encrypted from now on: the gateway's own (`AES256`), or
     /// a named one (`aws:kms`).
     ///

@@ -6,6 +6,7 @@ mod alone;
 mod args;
 mod backup;
 mod bench;
+mod bucket;
 mod capacity;
 mod carried;
 mod catalog;
@@ -90,6 +91,7 @@ async fn run(command: Command) -> Result<ExitCode> {
         Command::User(user) => user::run_user(user).await,
         Command::Key(key) => user::run_key(key).await,
         Command::Policy(policy) => user::run_policy(policy).await,
+        Command::Bucket(bucket) => bucket::run(bucket).await,
         Command::RotateKey(rotate) => {
             rotate_key::run(&rotate.common.resolve()?, rotate.name.as_deref())
         }

@@ -38,12 +38,24 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The admin port at the URL, if there is one.
+    fn elsewhere(&self) -> Result<Option<AdminPort>> {
+        let at =
+            |url: &String| AdminPort::at(url, self.token.as_deref(), self.certificate.as_deref());
+        self.url.as_ref().map(at).transpose()
+    }
+
+    /// The admin port of the gateway that serves there.
+    pub(crate) fn port(&self) -> Result<AdminPort> {
+        match self.elsewhere()? {
+            Some(port) => Ok(port),
+            None => AdminPort::of_folder(&self.common.resolve()?),
+        }
+    }
+
     async fn tell(&self, command: UserCommand) -> Result<UserAnswer> {
-        match &self.url {
-            Some(url) => {
-                let port = AdminPort::at(url, self.token.as_deref(), self.certificate.as_deref())?;
-                port.tell_users(&command).await
-            }
+        match self.elsewhere()? {
+            Some(port) => port.tell_users(&command).await,
             None => UsersFile::of(&self.common.resolve()?).carry_out(command),
         }
     }

@@ -147,6 +147,17 @@ impl AdminPort {
         serde_json::from_str(&answer).context("the gateway's answer")
     }
 
+    /// Has the gateway give a bucket to an account; none is the store's own.
+    pub async fn give_bucket(&self, bucket: &str, account: Option<&str>) -> Result<()> {
+        for name in [Some(bucket), account].into_iter().flatten() {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            ensure!(!name.is_empty() && name.bytes().all(is_plain), "{name:?} cannot be a name");
+        }
+        let account = account.unwrap_or_default();
+        self.ask(Method::POST, &format!("/buckets/{bucket}/owner?account={account}")).await?;
+        Ok(())
+    }
+
     async fn answer(&self, path: &str, response: Response<Incoming>) -> Result<String> {
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;

@@ -15,6 +15,7 @@ use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_hot::{HotPool, HotTier};
 use ripstop_keeper::{Keeper, LifecycleReader};
+use ripstop_kms::Kms;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     AdmitError, BucketCredentials, BucketNode, BucketSettings, Delay, DelayFactor, Directory,
@@ -64,6 +65,8 @@ pub struct Assembly {
     pub key_is_new: bool,
     /// What wraps the keys of encrypted objects.
     pub object_keys: ObjectKeys,
+    /// Where named ones may be; nobody is asked until a gateway serves.
+    pub kms: Kms,
     /// Whether their file was made just now.
     pub object_keys_are_new: bool,
 }
@@ -221,6 +224,7 @@ pub async fn assemble_over(
         hot,
         key_is_new,
         object_keys,
+        kms: Kms::default(),
         object_keys_are_new,
     })
 }

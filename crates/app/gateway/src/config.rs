@@ -5,6 +5,7 @@ mod adopt;
 mod bounds;
 mod delay_model;
 mod describe;
+mod kms;
 mod kv;
 mod name;
 mod node;
@@ -23,6 +24,7 @@ mod webhook;
 
 pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
+pub use kms::{KmsConfig, KmsLoginConfig};
 pub use kv::{KvConfig, KvPlace};
 pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};

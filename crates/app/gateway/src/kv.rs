@@ -2,7 +2,7 @@
 
 use crate::{
     config::{KV_TIER, KvConfig, KvPlace},
-    owner_only,
+    owner_only, secret_file,
     socket::{bind, load},
     telemetry::Telemetry,
 };
@@ -11,9 +11,14 @@ use ripstop_kv::{CodedShelf, KvDoor, KvSettings, LocalShelf, Shelf};
 use ripstop_listen::Tls;
 use ripstop_memory::{CodedMemory, CodedMemorySettings, LinkSettings};
 use ripstop_seal::StoreKey;
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::Path, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
+
+/// The file in the data folder of the key that items at servers are sealed with. Who has another
+/// one takes none of them for its own.
+const KEY_FILE: &str = "kv.key";
 
 /// The door, bound: all that can fail has not.
 pub(crate) struct KvPort {
@@ -30,8 +35,8 @@ enum Place {
 }
 
 impl KvPort {
-    /// Binds it and reads what it needs.
-    pub(crate) async fn open(config: &KvConfig) -> Result<Self> {
+    /// Binds it and reads what it needs, from servers too: what they have of an earlier run.
+    pub(crate) async fn open(config: &KvConfig, data: &Path) -> Result<Self> {
         let settings = KvSettings {
             connections_max: config.connections_max,
             connections_per_address_max: config.connections_per_address_max,
@@ -45,7 +50,7 @@ impl KvPort {
         };
         let listener = bind(config.listen, "kv.listen").await?;
         let at = listener.local_addr()?;
-        Ok(Self { listener, at, settings, place: place(&config.place)? })
+        Ok(Self { listener, at, settings, place: place(&config.place, data).await? })
     }
 
     /// The memory tier that has its items, if one does.
@@ -108,7 +113,7 @@ fn begin<S: Shelf>(
     ripstop_host::spawn(door.serve(listener, stop))
 }
 
-fn place(config: &KvPlace) -> Result<Place> {
+async fn place(config: &KvPlace, data: &Path) -> Result<Place> {
     match config {
         KvPlace::Here { memory_max } => Ok(Place::Here { memory_max: *memory_max }),
         KvPlace::Servers { code, rings, shared, requests_max, stored_max } => {
@@ -120,12 +125,37 @@ fn place(config: &KvPlace) -> Result<Place> {
                 link: LinkSettings::default(),
                 bytes_max: *requests_max,
             };
-            // Nothing of one run is read by the next, so the key need not outlast it.
-            let memory = CodedMemory::new(settings, &StoreKey::generate());
+            let memory = CodedMemory::recover(settings, &key(&data.join(KEY_FILE))?).await;
             let memory = memory.context("kv.rings")?;
             // Below what the servers have: one that must refuse or evict items is lost to the tier.
             memory.limit_memory(*stored_max);
             Ok(Place::Servers(memory))
         }
+    }
+}
+
+/// The key in this file, which is made where it is not there.
+fn key(path: &Path) -> Result<StoreKey> {
+    if let Some(text) = secret_file::read(path)? {
+        return StoreKey::from_text(text.trim()).with_context(|| format!("key {}", path.display()));
+    }
+    let key = StoreKey::generate();
+    secret_file::create(path, Zeroizing::new(format!("{}\n", *key.to_text())).as_bytes())?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_made_once_and_a_file_that_is_none_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(KEY_FILE);
+        let id = key(&path).unwrap().id();
+        assert_eq!(key(&path).unwrap().id(), id);
+        std::fs::write(&path, "no key\n").unwrap();
+        let refused = format!("{:#}", key(&path).unwrap_err());
+        assert!(refused.contains("kv.key") && !refused.contains("no key"), "{refused}");
     }
 }

@@ -23,7 +23,9 @@ mod data_folder;
 mod descriptors;
 mod fleet;
 mod folder_format;
+mod giving;
 mod inventory;
+mod kms;
 mod kv;
 mod moved;
 mod object_keys;
@@ -49,6 +51,7 @@ pub use assembly::{Assembly, NumberedNode, assemble, assemble_over, number_nodes
 pub use check::{catalog_report, told_of};
 pub use credentials::CredentialsOrigin;
 pub use data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, plan_file};
+pub use kms::check_kms;
 pub use moved::{MOVING_FILE, free_name, put_aside};
 pub use object_keys::{copy_ring, note_object_keys, read_ring, rotate_ring};
 pub use opened_catalog::{OpenedCatalog, audited, open_catalog};

@@ -45,7 +45,7 @@ impl Ports {
             ..AdminSettings::default()
         };
         let kv = match &config.kv {
-            Some(kv) => Some(KvPort::open(kv).await?),
+            Some(kv) => Some(KvPort::open(kv, &config.data).await?),
             None => None,
         };
         let website = match config.website_listen {

@@ -6,7 +6,11 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+<<<<<<< HEAD
     fleet::names_of,
+=======
+    kms,
+>>>>>>> w-pg
     object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
@@ -18,6 +22,7 @@ use ripstop_gateway::Placement;
 use ripstop_hot::HotTier;
 use ripstop_identity::{Credentials, Keyring};
 use ripstop_keeper::Keeper;
+use ripstop_kms::Kms;
 use ripstop_kv::KvUsers;
 use ripstop_listen::{NewPair, Tls};
 use ripstop_model::TenantId;
@@ -50,6 +55,7 @@ pub(crate) struct Reload {
     tiers: Vec<HotTier>,
     fleet: Fleet,
     object_keys: ObjectKeys,
+    kms: Kms,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
     tls: OnceLock<[Option<Tls>; 3]>,
@@ -105,6 +111,7 @@ impl Reload {
             tiers: assembly.tiers.clone(),
             fleet,
             object_keys: assembly.object_keys.clone(),
+            kms: assembly.kms.clone(),
             metrics,
             tls: OnceLock::new(),
             kv_users: OnceLock::new(),
@@ -182,8 +189,10 @@ impl Reload {
         // Where it was at the start: another place takes a restart.
         let ring =
             read_ring(&adopted.object_keys_file())?.context("the keys of objects are gone")?;
+        let link = kms::link(&adopted)?;
         self.enforce(adopted, &read, credentials)?;
         self.object_keys.replace(ring);
+        kms::adopt(&self.kms, link, &self.object_keys);
         renewals.into_iter().for_each(NewPair::adopt);
         if let Some((served, read)) = admitted {
             served.replace(&read);

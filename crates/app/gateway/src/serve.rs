@@ -7,8 +7,13 @@ use crate::{
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
+<<<<<<< HEAD
     fleet::{self, Beating, fleet_of},
+=======
+    giving::giving,
+>>>>>>> w-pg
     inventory::InventoryMaker,
+    kms,
     kv::KvPort,
     opened_catalog::OpenedCatalog,
     planning::StartPlanning,
@@ -276,6 +281,7 @@ fn desk(
         catalog: assembly.catalog.embedded().cloned(),
         keys: Some(keys_of(reload.clone())),
         users: Some(users_of(reload.clone())),
+        give: Some(giving(assembly.store.clone(), reload.clone())),
         tiers,
         gateways: None,
     }
@@ -343,6 +349,7 @@ async fn begin(
     start: &Start,
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
+    let kms_link = kms::link(config)?;
     let catalog = OpenedCatalog::open(config).await?;
     let is_new = if catalog.is_shared() { catalog.is_empty().await? } else { is_new };
     let assembly = assemble_over(config, catalog, telemetry, tiers::begin(config)?).await?;
@@ -361,6 +368,7 @@ async fn begin(
         }
         return Err(refusal);
     }
+    kms::adopt(&assembly.kms, kms_link, &assembly.object_keys);
     telemetry.attach(&assembly, config.strip_memory());
     let task_logs = append_task_logs(&assembly, config, start.task_log.as_deref())?;
     Ok((assembly, task_logs))

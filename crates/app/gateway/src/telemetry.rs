@@ -40,6 +40,7 @@ impl Telemetry {
         metrics.watch_aged(assembly.keeper.aged_counts());
         metrics.watch_store(assembly.store.clone(), pools.collect());
         metrics.watch_hot(assembly.hot.clone());
+        metrics.watch_kms(assembly.kms.clone());
     }
 
     /// Shows what webhooks were not told from now on.

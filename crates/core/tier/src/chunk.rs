@@ -8,6 +8,8 @@ use ripstop_model::Timestamp;
 pub(crate) const CHUNK_LEN: u16 = 4096;
 /// Objects of a chunk, at most: short ones fill it before bytes do.
 pub(crate) const CHUNK_OBJECTS_MAX: usize = 256;
+/// Objects of a stripe, at most: what parity says of each of them is to fit into one item.
+const STRIPE_OBJECTS_MAX: usize = 24_000;
 /// The slot of a value that is coded by itself.
 pub(crate) const BULK: u16 = u16::MAX;
 /// Where an item was whose server was lost: an erasure.
@@ -64,8 +66,10 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    pub(crate) const fn has_room(&self, len: u16) -> bool {
-        CHUNK_LEN - self.used >= len && self.members.len() < CHUNK_OBJECTS_MAX
+    /// Whether an object of this length fits in, where stripes have K chunks.
+    pub(crate) fn has_room(&self, len: u16, k: usize) -> bool {
+        let count_max = CHUNK_OBJECTS_MAX.min(STRIPE_OBJECTS_MAX / k);
+        CHUNK_LEN - self.used >= len && self.members.len() < count_max
     }
 
     /// Takes out the copies of what is on its own ring.

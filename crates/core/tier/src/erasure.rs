@@ -1,7 +1,7 @@
 //! What servers should have, and have no more.
 
 use crate::{
-    ItemName, MemoryTier, ServerId, TierAction,
+    ItemLabel, ItemName, MemoryTier, ServerId, TierAction,
     chunk::LOST,
     ring::ring_of,
     task::{Wound, wound_of},
@@ -72,6 +72,12 @@ impl MemoryTier {
                 self.delete(server, name, actions);
             }
         }
+    }
+
+    /// Whether an object's item would be a copy there: on another ring than its own.
+    pub fn is_copy(&self, server: ServerId, label: &ItemLabel) -> bool {
+        let own = ring_of(label.key, self.rings.len());
+        matches!(label.name, ItemName::Object { .. }) && self.homes.get(&server) != Some(&own)
     }
 
     /// Whether the item should be where a server says it is not. If not, what was asked for has

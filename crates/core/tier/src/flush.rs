@@ -15,6 +15,11 @@ impl MemoryTier {
         self.flushes.push(ticket);
     }
 
+    /// Whether somebody waits until everything is gone.
+    pub const fn is_flushing(&self) -> bool {
+        !self.flushes.is_empty()
+    }
+
     /// Begins when nothing is being written, and ends when all is deleted.
     pub(crate) fn flush(&mut self, actions: &mut Vec<TierAction>) {
         let is_quiet = self.appending.is_empty()

@@ -53,6 +53,11 @@ impl MemoryTier {
         self.wounds.len() + self.scars.len()
     }
 
+    /// Whether something is, or is to be, mended of what can be.
+    pub fn is_mending(&self) -> bool {
+        !self.wounds.is_empty() || !self.mends.is_empty() || !self.reparities.is_empty()
+    }
+
     /// Something is otherwise than when they could not be mended.
     pub(crate) fn look_at_scars(&mut self) {
         self.wounds.append(&mut self.scars);

@@ -52,16 +52,18 @@ impl MemoryTier {
     ///
     /// Each key has the value of its last write that was answered, or of a later one that was
     /// not: that may be at fewer servers than it should be until [`wounds`](Self::wounds) is 0, so
-    /// nothing should be read before. Versions go on from the greatest that was found.
+    /// nothing should be read before. Versions go on from the greatest that was found, or that was
+    /// given as one that none given before is above: the last ones may have left nothing.
     pub fn rebuild(
         code: Code,
         rings: &[Vec<ServerId>],
-        now: Timestamp,
+        (now, versions): (Timestamp, Version),
         items: impl IntoIterator<Item = (ServerId, FoundItem)>,
         actions: &mut Vec<TierAction>,
     ) -> Self {
         let mut tier = Self::new(code, rings);
         tier.now = now;
+        tier.number_from(versions);
         let mut found = Findings::default();
         for (server, item) in items {
             tier.count(&item);

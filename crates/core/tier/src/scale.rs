@@ -47,6 +47,11 @@ impl MemoryTier {
         self.shifts.steps.len() + usize::from(self.shifts.current.is_some())
     }
 
+    /// Whether a server is to have nothing any more, as fast as may be.
+    pub fn is_leaving(&self, server: ServerId) -> bool {
+        self.shifts.is_leaving(server)
+    }
+
     pub(crate) fn shift(&mut self, actions: &mut Vec<TierAction>) {
         while self.flushes.is_empty() {
             let Some(mut shift) = self.shifts.current.take() else {

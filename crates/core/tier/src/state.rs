@@ -184,6 +184,11 @@ impl MemoryTier {
         }
     }
 
+    /// Versions go on above this one.
+    pub fn number_from(&mut self, version: Version) {
+        self.next_version = self.next_version.max(version.0);
+    }
+
     pub(crate) const fn task(&mut self) -> TierTask {
         self.next_task += 1;
         TierTask(self.next_task)

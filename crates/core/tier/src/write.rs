@@ -188,7 +188,7 @@ impl MemoryTier {
     fn open_chunk(&mut self, ring: usize, len: u16) -> ChunkId {
         let filling = &mut self.fillings[ring];
         if let Some(open) = filling.open {
-            if self.chunks[&open].has_room(len) {
+            if self.chunks[&open].has_room(len, self.code.k()) {
                 return open;
             }
             filling.full.push_back(open);

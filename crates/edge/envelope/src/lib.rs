@@ -4,9 +4,10 @@
 //! (the whole, or each part by itself) block by block, with a [`StreamCipher`], and is kept beside
 //! them *wrapped*: encrypted with a key that is kept elsewhere, and bound to the object's name.
 //! That key is the client's, or one of a [`KeyRing`], which [`ObjectKeys`] holds while a gateway
-//! serves.
+//! serves, or one that a [`KeyService`] has sealed with a key of its own.
 //!
-//! It deliberately does not know headers or requests, read files, or ask a service over a network.
+//! It deliberately does not know headers or requests, read files, or speak over a network: who does
+//! is behind [`KeyService`].
 //!
 //! ```
 //! use ripstop_envelope::{Binding, DataKey, KeyRing, ObjectKeys};
@@ -28,9 +29,12 @@
 mod data_key;
 mod object_keys;
 mod ring;
+mod served;
+mod service;
 mod wrap;
 
 pub use data_key::{Altered, DataKey, StreamCipher};
-pub use object_keys::{KeyFault, ObjectKeys, WrappedKey};
+pub use object_keys::{ObjectKeys, WrappedKey};
 pub use ring::{DEFAULT_NAME, KeyRing, RingError, name_of};
+pub use service::{KeyFault, KeyService, KeyUse, WrappingKey};
 pub use wrap::{Binding, CustomerKey};

@@ -1,16 +1,23 @@
 use crate::{
     data_key::DataKey,
-    ring::KeyRing,
+    ring::{DEFAULT_NAME, KeyRing, name_of},
+    served::{is_served, unwrap_served, wrap_served},
+    service::{KeyFault, KeyService},
     wrap::{Binding, unwrap, wrap},
 };
 use std::sync::{Arc, PoisonError, RwLock};
-use thiserror::Error;
 
-/// A ring of keys while a gateway serves: another one can take its place.
+/// A ring of keys, and a service that has others, while a gateway serves: each can be replaced.
 #[derive(Clone, Debug, Default)]
-pub struct ObjectKeys(Arc<RwLock<Arc<KeyRing>>>);
+pub struct ObjectKeys(Arc<RwLock<Held>>);
 
-/// A data key that is wrapped with a key of the ring.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    ring: Arc<KeyRing>,
+    service: Option<Arc<dyn KeyService>>,
+}
+
+/// A data key that is wrapped with a key of the ring or of the service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrappedKey {
     /// The name that was said of a named key; else the id of one of the gateway's own.
@@ -21,40 +28,71 @@ pub struct WrappedKey {
     pub wrapped: Vec<u8>,
 }
 
-/// Why a data key cannot be wrapped or unwrapped.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum KeyFault {
-    /// There is no such key.
-    #[error("there is no key {key:?}")]
-    Missing {
-        /// Which: its name, its id, or nothing where it is any of the gateway's own.
-        key: String,
-    },
-    /// There is, and what it should have wrapped it has not, or for something else.
-    #[error("what key {key:?} should have wrapped was wrapped otherwise")]
-    Mismatch {
-        /// Which.
-        key: String,
-    },
-}
-
 impl ObjectKeys {
     /// With this ring.
     pub fn new(ring: KeyRing) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(ring))))
+        Self(Arc::new(RwLock::new(Held { ring: Arc::new(ring), service: None })))
     }
 
     /// Has this ring be asked from now on, by all who hold these keys.
     pub fn replace(&self, ring: KeyRing) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).ring = Arc::new(ring);
+    }
+
+    /// Has this service be asked from now on for named keys that the ring has not, or none.
+    pub fn serve_with(&self, service: Option<Arc<dyn KeyService>>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).service = service;
+    }
+
+    fn held(&self) -> Held {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The ring now.
     pub fn ring(&self) -> Arc<KeyRing> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.held().ring
     }
 
-    /// Wraps a data key with the key that is named, or else with the gateway's own.
+    /// What the key is called that is meant where none is named.
+    pub fn default_name(&self) -> String {
+        let of_service = self.held().service.and_then(|service| service.default_key());
+        of_service.unwrap_or_else(|| DEFAULT_NAME.to_owned())
+    }
+
+    /// Wraps a data key with the key that is named: of the ring, or else of the service. Where it
+    /// is the service's and may be shared, objects of the bucket have one wrapping key for a while.
+    pub async fn wrap_named(
+        &self,
+        data_key: &DataKey,
+        named: &str,
+        binding: &Binding<'_>,
+        is_shared: bool,
+    ) -> Result<WrappedKey, KeyFault> {
+        let Held { ring, service } = self.held();
+        let Some(service) = service.filter(|_| ring.named(named).is_none()) else {
+            return self.wrap(data_key, Some(named), binding);
+        };
+        let of_service = (data_key, name_of(named));
+        let wrapped = wrap_served(&*service, of_service, binding, is_shared).await?;
+        Ok(WrappedKey { key: named.to_owned(), is_named: true, wrapped })
+    }
+
+    /// The data key that is wrapped for this object with a key of the ring or of the service.
+    pub async fn open(
+        &self,
+        wrapped: &WrappedKey,
+        binding: &Binding<'_>,
+    ) -> Result<DataKey, KeyFault> {
+        if !(wrapped.is_named && is_served(&wrapped.wrapped)) {
+            return self.unwrap(wrapped, binding);
+        }
+        let missing = || KeyFault::Missing { key: wrapped.key.clone() };
+        let service = self.held().service.ok_or_else(missing)?;
+        let sealed = (&*wrapped.wrapped, name_of(&wrapped.key));
+        unwrap_served(&*service, sealed, binding).await
+    }
+
+    /// Wraps a data key with the ring's key of this name, or else with the gateway's own.
     pub fn wrap(
         &self,
         data_key: &DataKey,
@@ -70,7 +108,7 @@ impl ObjectKeys {
         Ok(WrappedKey { key, is_named: named.is_some(), wrapped })
     }
 
-    /// The data key that is wrapped for this object.
+    /// The data key that is wrapped for this object with a key of the ring.
     pub fn unwrap(&self, wrapped: &WrappedKey, binding: &Binding<'_>) -> Result<DataKey, KeyFault> {
         let WrappedKey { key, is_named, wrapped } = wrapped;
         let ring = self.ring();

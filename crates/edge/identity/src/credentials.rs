@@ -133,6 +133,11 @@ impl Credentials {
         self.keys.values().any(|key| key.rights.is_user() && &*key.name == name)
     }
 
+    /// Whether any user has an account of its own.
+    pub fn have_accounts(&self) -> bool {
+        self.keys.values().any(|key| key.rights.is_user())
+    }
+
     /// Whether nobody may come in.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

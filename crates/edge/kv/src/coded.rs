@@ -1,7 +1,6 @@
 use crate::{
     envelope,
     item::{KvItem, Marks},
-    local::first_cas,
     shelf::{Changed, ItemDeed, Shelf, ShelfError, ShelfGauge, Sight, Trace},
 };
 use bytes::Bytes;
@@ -20,8 +19,6 @@ const TRIES_MAX: usize = 256;
 #[derive(Debug)]
 pub struct CodedShelf {
     memory: CodedMemory,
-    /// What versions of the tier are counted from.
-    cas_base: u64,
     /// The latest version that was seen.
     latest: AtomicU64,
     /// What has this version or an earlier one is flushed.
@@ -45,7 +42,6 @@ impl CodedShelf {
     pub fn new(memory: CodedMemory) -> Self {
         Self {
             memory,
-            cas_base: first_cas(),
             latest: AtomicU64::new(0),
             flushed: AtomicU64::new(0),
             flushed_s: AtomicU32::new(0),
@@ -60,7 +56,7 @@ impl CodedShelf {
         self.latest.fetch_max(version.0, Relaxed);
         let mut item = envelope::open(bytes)?;
         if item.cas == 0 {
-            item.cas = self.cas_base + version.0;
+            item.cas = version.0;
         }
         Some(Held { version, item })
     }
@@ -99,7 +95,7 @@ impl CodedShelf {
         let value = envelope::wrap(&item);
         let version = self.memory.put_until(key, value, presence, expiry(&item)).await?;
         self.latest.fetch_max(version.0, Relaxed);
-        let cas = if item.cas == 0 { self.cas_base + version.0 } else { item.cas };
+        let cas = if item.cas == 0 { version.0 } else { item.cas };
         Ok(KvItem { cas, ..item })
     }
 

@@ -81,7 +81,7 @@ impl LocalShelf {
 }
 
 /// Versions that clients kept from an earlier run are those of nothing in this one.
-pub(crate) fn first_cas() -> u64 {
+fn first_cas() -> u64 {
     ripstop_host::unix_ms().saturating_mul(CAS_PER_MS)
 }
 

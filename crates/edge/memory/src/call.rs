@@ -3,13 +3,14 @@
 use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
     coder::Coder,
+    label,
     name::{CHECK_LEN, KeyDigest, Names, SEAL_LEN},
     open::OpenChunks,
 };
 use bytes::{Buf as _, Bytes};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket, TierWrite,
+    ItemLabel, ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket, TierWrite,
 };
 use tokio::sync::oneshot;
 
@@ -38,8 +39,8 @@ pub(crate) struct Call {
     check: [u8; CHECK_LEN],
     /// What is written.
     pub(crate) value: Bytes,
-    /// What is stored before it, once it has a name.
-    head: Option<(ItemName, [u8; HEAD_LEN])>,
+    /// What is stored before it, once it has a name; and before its copies.
+    heads: [Option<(ItemName, Bytes)>; 2],
     /// A long value in strips: data, then parity.
     strips: Vec<Bytes>,
     /// What was read: the digest of a key, and a value.
@@ -89,28 +90,29 @@ impl Call {
             Wish::Put { value, .. } => value,
             Wish::Get | Wish::Delete(_) | Wish::Flush => Bytes::new(),
         };
-        let (head, strips, fetched) = (None, Vec::new(), None);
-        Self { check: key.check, value, head, strips, fetched, held, waiter }
+        let (heads, strips, fetched) = ([None, None], Vec::new(), None);
+        Self { check: key.check, value, heads, strips, fetched, held, waiter }
     }
 
-    /// What is stored before the value. Its copies have its name, and so the same.
-    pub(crate) fn seal_once(
+    /// What is stored before the value, or before a copy of it: all copies have the same.
+    pub(crate) fn head_once(
         &mut self,
         names: &Names,
-        name: ItemName,
+        (label, is_copy): (&ItemLabel, bool),
         open: Option<&mut OpenChunks>,
-    ) -> [u8; HEAD_LEN] {
-        if let Some((_, head)) = self.head.filter(|head| head.0 == name) {
-            return head;
+    ) -> Bytes {
+        let Self { check, value, heads, .. } = self;
+        let kept = &mut heads[usize::from(is_copy)];
+        if let Some((name, head)) = kept
+            && *name == label.name
+        {
+            return head.clone();
         }
-        let Self { check, value, .. } = self;
-        let mut head = [0; HEAD_LEN];
-        head[..SEAL_LEN].copy_from_slice(&names.seal(name, [&check[..], &value[..]]));
-        head[SEAL_LEN..].copy_from_slice(check);
-        if let (Some(open), ItemName::Object { chunk, slot }) = (open, name) {
+        let head = label::head(names, (label, is_copy), [check, value]);
+        if let (Some(open), ItemName::Object { chunk, slot }) = (open, label.name) {
             open.put(chunk, slot, [check, value]);
         }
-        self.head = Some((name, head));
+        *kept = Some((label.name, head.clone()));
         head
     }
 

@@ -2,7 +2,9 @@ use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
     call::{Waiter, Wish},
     coder::Coder,
-    link::{Keepsake, Link},
+    copies::Copies,
+    keepsake::Keepsake,
+    link::{Link, Standing},
     name::{KeyDigest, Names},
     settings::LinkSettings,
     shell::Shell,
@@ -11,7 +13,7 @@ use crate::{
 use bytes::Bytes;
 use ripstop_model::{Code, Timestamp};
 use ripstop_seal::{Sealer, StoreKey};
-use ripstop_tier::{MemoryTier, Presence, ServerId, Version};
+use ripstop_tier::{MemoryTier, Presence, ServerId, TierAction, Version};
 use std::{
     collections::BTreeSet,
     net::SocketAddr,
@@ -126,30 +128,51 @@ impl CodedMemory {
         key: &StoreKey,
     ) -> Result<Self, CodedMemorySettingsError> {
         let rings = numbered(&settings)?;
-        let CodedMemorySettings { name, code, rings: servers, is_shared, link, bytes_max } =
-            settings;
-        let names = Names::new(Sealer::new(key), &name, ripstop_host::random_u64());
-        let (tier, coder) = (MemoryTier::new(code, &rings), Coder::new(code));
-        let shell = Arc::new(Shell::new(tier, coder, names, bytes_max));
-        let (keep, token) = shell.names().keepsake();
-        let keepsake = Keepsake { key: keep, token, is_alone: !is_shared };
+        let names = Names::new(Sealer::new(key), &settings.name, ripstop_host::random_u64());
+        let mut tier = MemoryTier::new(settings.code, &rings);
+        let floor = Version(u64::try_from(ripstop_host::since_1970().as_nanos()).unwrap_or(0));
+        tier.number_from(floor);
+        let (key, token) = (names.keepsake(), names.token(floor));
+        let is_alone = !settings.is_shared;
+        let keepsake = Keepsake { key, token, is_alone, names: names.clone() };
+        let standings = vec![Standing::New; settings.rings.iter().map(Vec::len).sum()];
+        Ok(Self::begin(settings, tier, (names, keepsake), standings, (Vec::new(), Copies::default())))
+    }
+
+    /// Links a tier to its servers, and carries out what it said.
+    pub(crate) fn begin(
+        settings: CodedMemorySettings,
+        tier: MemoryTier,
+        (names, keepsake): (Names, Keepsake),
+        standings: Vec<Standing>,
+        (actions, copies): (Vec<TierAction>, Copies),
+    ) -> Self {
+        let CodedMemorySettings { code, rings: servers, link, bytes_max, .. } = settings;
+        let shell = Arc::new(Shell::new(tier, Coder::new(code), names, bytes_max));
         // Requests are bounded where callers ask: what the tier itself asks for is never refused.
         let link = LinkSettings { requests_max: usize::MAX, bytes_max: usize::MAX, ..link };
-        let start = |(number, at)| {
-            Link::start(number, at, link, Some(keepsake.clone()), Arc::downgrade(&shell))
-        };
         let of_ring = |(ring, servers): (usize, &Vec<SocketAddr>)| {
             servers.iter().map(|at| (ring, *at)).collect::<Vec<_>>()
         };
-        let places = servers.iter().enumerate().flat_map(of_ring);
-        let places = (0u16..).zip(places);
-        let places =
-            places.map(|(number, (ring, at))| Place { number, ring, at, is_leaving: false });
-        let places = Mutex::new(places.collect());
-        shell.set_links((0u16..).zip(servers.into_iter().flatten()).map(start).collect());
+        let places = (0u16..).zip(servers.iter().enumerate().flat_map(of_ring));
+        let places: Vec<Place> = places
+            .map(|(number, (ring, at))| Place { number, ring, at, is_leaving: false })
+            .collect();
+        let start = |(place, standing): (&Place, Standing)| {
+            let known = (Some(keepsake.clone()), standing);
+            Link::start(place.number, place.at, link, known, Arc::downgrade(&shell))
+        };
+        shell.set_links(places.iter().zip(standings).map(start).collect());
+        shell.begin(actions, copies);
         shell.keep_time();
+        let places = Mutex::new(places);
         let rings = Arc::new(Rings { count: code.n(), link, keepsake, places });
-        Ok(Self { shell, rings })
+        Self { shell, rings }
+    }
+
+    /// Whether something that can be made again has not been yet.
+    pub(crate) fn is_mending(&self) -> bool {
+        self.shell.is_mending()
     }
 
     /// The key's value, if it has one.
@@ -254,7 +277,8 @@ impl CodedMemory {
         let mut is_added = None;
         let start = |number| {
             is_added = Some(number);
-            Link::start(number, at, *link, Some(keepsake.clone()), Arc::downgrade(&self.shell))
+            let known = (Some(keepsake.clone()), Standing::New);
+            Link::start(number, at, *link, known, Arc::downgrade(&self.shell))
         };
         let is_done = self.shell.add_link(ring as u8, start);
         let number = is_added.filter(|_| is_done).ok_or(RingChangeError::Many)?;
@@ -382,7 +406,7 @@ fn value(done: Done) -> Result<Option<StoredValue>, CodedMemoryError> {
 }
 
 /// The numbers of each ring's servers: their order.
-fn numbered(
+pub(crate) fn numbered(
     settings: &CodedMemorySettings,
 ) -> Result<Vec<Vec<ServerId>>, CodedMemorySettingsError> {
     let (rings, n) = (&settings.rings, settings.code.n());

@@ -209,7 +209,6 @@ impl<T> Connection<T> {
             };
             let is_meant = match next.asked {
                 Asked::Fence => is_fence,
-                Asked::Flush => answer == Answer::Okay,
                 Asked::DeleteQuietly => opaque == Some(next.opaque),
                 Asked::Get | Asked::Set | Asked::Add | Asked::Delete => {
                     is_refusal || opaque == Some(next.opaque)
@@ -239,8 +238,7 @@ impl<T> Connection<T> {
             (Asked::Get, Answer::Missing)
             | (Asked::Delete | Asked::DeleteQuietly, Answer::NotFound) => Reply::Missing,
             (Asked::Set | Asked::Add | Asked::Delete, Answer::Done)
-            | (Asked::Fence, Answer::Fence)
-            | (Asked::Flush, Answer::Okay) => Reply::Done,
+            | (Asked::Fence, Answer::Fence) => Reply::Done,
             (Asked::Add, Answer::NotStored) => Reply::NotStored,
             (_, Answer::Refused(words)) => Reply::Refused(words),
             (asked, said) => return Err(self.mismatch(asked, &said)),

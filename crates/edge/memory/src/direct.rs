@@ -1,7 +1,7 @@
 use crate::{
     connection::{Replies, Reply},
     fault::LinkFault,
-    link::{Deliver, Link},
+    link::{Deliver, Link, Standing},
     queue::{Payload, Shut},
     settings::LinkSettings,
 };
@@ -68,7 +68,7 @@ impl MemcachedClient {
     /// Outside a tokio runtime.
     pub fn new(at: SocketAddr, settings: LinkSettings) -> Self {
         let waiters = Arc::new(Waiters);
-        let link = Link::start(0, at, settings, None, Arc::downgrade(&waiters));
+        let link = Link::start(0, at, settings, (None, Standing::New), Arc::downgrade(&waiters));
         Self { link, _waiters: waiters }
     }
 

@@ -20,7 +20,7 @@ impl State {
         name: ItemName,
         errand: Errand,
     ) {
-        let fetched = servers.link(server).get(self.key(servers, name), errand);
+        let fetched = servers.link(server).get(self.key(servers, server, name), errand);
         self.after.note(server);
         if let Err((_, errand)) = fetched {
             self.fetch_failed(errand, FetchEnd::Silent { server });
@@ -106,10 +106,12 @@ impl State {
             }
             Purpose::Seal(stripe) => {
                 let parity = self.coder.encode(&strips);
+                let encoded = self.encoded.entry(stripe).or_default();
                 let sealed = (self.coder.code().k() as u8..).zip(parity).map(|(strip, bytes)| {
-                    (servers.names.seal(ItemName::Parity { stripe, strip }, [&bytes]), bytes)
+                    let item = Bytes::from([bytes, encoded.list.clone()].concat());
+                    (servers.names.seal(ItemName::Parity { stripe, strip }, [&item]), item)
                 });
-                self.encoded.entry(stripe).or_default().parity = sealed.collect();
+                encoded.parity = sealed.collect();
             }
         }
         self.events.push_back(TierEvent::FetchEnded(task, FetchEnd::Done));
@@ -148,12 +150,15 @@ impl State {
                     self.gathered(servers, gather);
                 }
             }
-            (Errand::Copy { task, to, name }, Reply::Value(coded)) => {
-                let (seal, link) = (servers.names.seal(name, [&coded]), servers.link(to));
-                let payload = Payload { head: &seal, body: &coded };
-                let key = self.key(servers, name);
+            (Errand::Copy { task, to, name }, Reply::Value(item)) => {
+                let link = servers.link(to);
+                let payload = Payload { head: &[], body: &item };
+                if self.copies.place(server, name).is_some() {
+                    self.copies.give(task, to, name);
+                }
+                let key = self.key(servers, to, name);
                 if link.set(key, &payload, false, Errand::Store(task)).is_err() {
-                    self.events.push_back(TierEvent::StoreFailed(task));
+                    self.store_over(task, false);
                 }
                 self.after.note(to);
             }

@@ -3,11 +3,13 @@
 use crate::{
     connection::{Connection, Replies, Reply},
     fault::LinkFault,
+    keepsake::Keepsake,
     queue::{Asked, Awaited, Payload, Queue, Shut},
     settings::LinkSettings,
+    survey::Survey,
     wire,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use std::{
     collections::VecDeque,
     fmt,
@@ -36,15 +38,15 @@ pub(crate) trait Deliver: Send + Sync + 'static {
     fn returned(&self, server: u16);
 }
 
-/// How it is known that a server still has what was stored there.
-#[derive(Clone, Debug)]
-pub(crate) struct Keepsake {
-    /// An item that nobody else stores.
-    pub(crate) key: Bytes,
-    /// What is in it: a server that has something else, or nothing, was empty meanwhile.
-    pub(crate) token: Bytes,
-    /// The server has items of nobody else: all of it is emptied.
-    pub(crate) is_alone: bool,
+/// How a server stands when its link is started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It is used, and was not looked at: it is emptied before it takes anything.
+    New,
+    /// What it has is known.
+    Known,
+    /// It is known to be lost: when it is there it is emptied, and has returned.
+    Lost,
 }
 
 /// A server, and what waits for it.
@@ -73,7 +75,7 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
         number: u16,
         at: SocketAddr,
         settings: LinkSettings,
-        keepsake: Option<Keepsake>,
+        (keepsake, standing): (Option<Keepsake>, Standing),
         owner: Weak<D>,
     ) -> Self {
         let queue = Queue::new(settings.requests_max, settings.bytes_max);
@@ -87,7 +89,10 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
             is_closed: AtomicBool::new(false),
             changed: Notify::new(),
         });
-        ripstop_host::spawn(Keeper { wire: wire.clone(), owner }.keep());
+        if standing == Standing::Lost {
+            wire.queue.shut(Arc::new(LinkFault::Emptied { at }));
+        }
+        ripstop_host::spawn(Keeper { wire: wire.clone(), owner }.keep(standing));
         Self { wire }
     }
 
@@ -164,9 +169,12 @@ struct Keeper<D: Deliver> {
 }
 
 impl<D: Deliver> Keeper<D> {
-    async fn keep(self) {
-        let mut contact = Contact::Stranger;
-        let mut is_announced = false;
+    async fn keep(self, standing: Standing) {
+        let mut contact = match standing {
+            Standing::Known => Contact::Known,
+            Standing::New | Standing::Lost => Contact::Stranger,
+        };
+        let mut is_announced = standing == Standing::Lost;
         let LinkSettings { backoff_min, backoff_max, .. } = self.wire.settings;
         let mut backoff = backoff_min;
         while !self.wire.is_closed.load(Ordering::Acquire) && self.owner.strong_count() > 0 {
@@ -206,12 +214,17 @@ impl<D: Deliver> Keeper<D> {
     /// A connection to a server that has what is expected.
     async fn connected(&self, contact: Contact) -> Result<Connection<D::Ticket>, LinkFault> {
         let (at, settings) = (self.wire.at, &self.wire.settings);
+        if let (Contact::Stranger, Some(keepsake)) = (contact, &self.wire.keepsake) {
+            // Apart, since it may take longer.
+            let mut survey = Survey::connect(at, settings.connect_timeout).await?;
+            survey.clear(&keepsake.names, keepsake.is_alone).await?;
+        }
         let met = async {
             let mut connection = Connection::connect(at, settings.answer_timeout).await?;
             let Some(keepsake) = &self.wire.keepsake else { return Ok(connection) };
             match contact {
                 Contact::Known => check(&mut connection, keepsake, at).await?,
-                Contact::Stranger => empty(&mut connection, keepsake, at).await?,
+                Contact::Stranger => mark(&mut connection, keepsake, at).await?,
             }
             Ok(connection)
         };
@@ -300,26 +313,18 @@ async fn check<T>(
     is_same.then_some(()).ok_or(LinkFault::Emptied { at })
 }
 
-/// It has nothing, and the keepsake.
-async fn empty<T>(
+/// It has nothing, and gets the keepsake.
+async fn mark<T>(
     connection: &mut Connection<T>,
     keepsake: &Keepsake,
     at: SocketAddr,
 ) -> Result<(), LinkFault> {
-    let done = |reply| {
-        let is_done = matches!(reply, Reply::Done);
-        is_done.then_some(()).ok_or_else(|| {
-            let said = format!("{reply:?}");
-            LinkFault::NotEmptied { at, said }
-        })
-    };
-    if keepsake.is_alone {
-        done(connection.ask(Asked::Flush, wire::put_flush).await?)?;
-    }
     let put = |out: &mut BytesMut| {
         wire::put_set(out, &keepsake.key, keepsake.token.len(), false, 0);
         out.extend_from_slice(&keepsake.token);
         out.extend_from_slice(b"\r\n");
     };
-    done(connection.ask(Asked::Set, put).await?)
+    let reply = connection.ask(Asked::Set, put).await?;
+    let is_done = matches!(reply, Reply::Done);
+    is_done.then_some(()).ok_or_else(|| LinkFault::NotEmptied { at, said: format!("{reply:?}") })
 }

@@ -32,7 +32,6 @@ pub(crate) enum Asked {
     /// Without an answer of its own if the item was there.
     DeleteQuietly,
     Fence,
-    Flush,
 }
 
 impl Asked {
@@ -42,7 +41,6 @@ impl Asked {
             Self::Set | Self::Add => "ms",
             Self::Delete | Self::DeleteQuietly => "md",
             Self::Fence => "mn",
-            Self::Flush => "flush_all",
         }
     }
 }

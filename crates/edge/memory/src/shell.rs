@@ -5,14 +5,15 @@ use crate::{
     call::{Waiter, Wish},
     coder::Coder,
     connection::{Replies, Reply},
+    copies::Copies,
     link::{Deliver, Link},
-    name::{KeyDigest, Names, SEAL_LEN},
+    label,
+    name::{KeyDigest, Names},
     state::{After, Errand, Servers, State},
     status::CodedMemoryStatus,
 };
-use bytes::Bytes;
 use ripstop_model::Timestamp;
-use ripstop_tier::{ItemName, MemoryTier, ServerId, TierEvent};
+use ripstop_tier::{MemoryTier, ServerId, TierAction, TierEvent};
 use std::{
     fmt, mem,
     sync::{
@@ -67,6 +68,23 @@ impl Shell {
         let more = (0..SERVERS_ADDED_MAX).map(|_| OnceLock::new());
         let servers = Servers { links: links.chain(more).collect(), names: self.names.clone() };
         self.servers.set(servers).expect("servers are set once");
+    }
+
+    /// Carries out what the tier said before there were links, where these copies were found.
+    pub(crate) fn begin(&self, actions: Vec<TierAction>, copies: Copies) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.begin(self.servers.wait(), actions, copies);
+        self.step(state);
+        self.note([].into_iter());
+    }
+
+    /// Whether the tier has what it can have made again.
+    pub(crate) fn is_mending(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_mending = state.is_mending();
+        drop(state);
+        self.note([].into_iter());
+        is_mending
     }
 
     /// Has time pass for the tier.
@@ -188,13 +206,18 @@ impl Shell {
         CodedMemoryStatus { damaged: self.damaged.load(Ordering::Relaxed), ..status }
     }
 
-    /// Takes the seal off an item, if it holds.
-    fn unseal(&self, name: ItemName, item: &mut Bytes) -> bool {
-        if item.len() < SEAL_LEN {
-            return false;
+    /// Verifies what came of an item. It goes on as what is coded of it, or to another server as
+    /// it is.
+    fn verify(&self, errand: &Errand, reply: &mut Reply) {
+        let (Some(name), Reply::Value(item)) = (errand.name(), &mut *reply) else { return };
+        match label::coded(&self.names, name, item) {
+            Some(_) if matches!(errand, Errand::Copy { .. }) => {}
+            Some(coded) => *item = coded,
+            None => {
+                self.damaged.fetch_add(1, Ordering::Relaxed);
+                *reply = Reply::Damaged;
+            }
         }
-        let seal = item.split_to(SEAL_LEN);
-        self.names.holds(name, item, &seal)
     }
 }
 
@@ -204,12 +227,7 @@ impl Deliver for Shell {
     fn deliver(&self, server: u16, replies: &mut Replies<Errand>) {
         // Seals are verified before the lock is taken.
         for (errand, reply) in replies.iter_mut() {
-            if let (Some(name), Reply::Value(item)) = (errand.name(), &mut *reply)
-                && !self.unseal(name, item)
-            {
-                self.damaged.fetch_add(1, Ordering::Relaxed);
-                *reply = Reply::Damaged;
-            }
+            self.verify(errand, reply);
         }
         let server = ServerId(server);
         self.note(replies.drain(..).map(|(errand, reply)| Note::Replied(server, errand, reply)));
@@ -243,10 +261,13 @@ impl fmt::Debug for Shell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{answer::Done, settings::LinkSettings};
+    use crate::{answer::Done, link::Standing, settings::LinkSettings};
+    use bytes::Bytes;
     use ripstop_model::Code;
     use ripstop_seal::{Sealer, StoreKey};
-    use ripstop_tier::{ChunkId, KeyHash, Presence, TierTask, TierTicket};
+    use ripstop_tier::{
+        ChunkId, ItemLabel, ItemName, KeyHash, Presence, TierTask, TierTicket, Version,
+    };
     use std::sync::Weak;
     use tokio::sync::oneshot;
 
@@ -265,7 +286,13 @@ mod tests {
         // What it would be told is told below.
         let at = ([127, 0, 0, 1], 1).into();
         let nobody = Weak::<Shell>::new();
-        shell.set_links(vec![Link::start(0, at, LinkSettings::default(), None, nobody)]);
+        shell.set_links(vec![Link::start(
+            0,
+            at,
+            LinkSettings::default(),
+            (None, Standing::New),
+            nobody,
+        )]);
         let (waiter, written) = oneshot::channel();
         let wish = Wish::Put {
             value: Bytes::from_static(b"mine"),
@@ -276,8 +303,17 @@ mod tests {
         shell.deliver(0, &mut vec![(Errand::Store(TierTask(1)), Reply::Done)]);
         assert!(matches!(written.await.unwrap(), Ok(Done::Written(_))));
         let coded = [&[1; 4], &b"mine"[..]].concat();
-        let seal = shell.names().seal(NAME, [&coded]);
-        let item = Bytes::from([&seal[..], &coded].concat());
+        let label = ItemLabel {
+            name: NAME,
+            key: KeyHash(7),
+            version: Version(2),
+            offset: 0,
+            len: 8,
+            expires: None,
+            is_tombstone: false,
+        };
+        let head = label::head(shell.names(), (&label, false), [&coded[..4], &coded[4..]]);
+        let item = Bytes::from([&head[..], &coded[4..]].concat());
         for (turn, check, expected) in [(2, 1, Some(&b"mine"[..])), (3, 2, None)] {
             let (waiter, read) = oneshot::channel();
             shell.ask([(digest(check), Wish::Get, waiter)]);

@@ -5,9 +5,11 @@ use crate::{
     call::{Call, Waiter, Wish},
     coder::Coder,
     connection::Reply,
+    copies::Copies,
     gather::Gather,
+    label,
     link::Link,
-    name::{KeyDigest, Names, SEAL_LEN},
+    name::{KeyDigest, Names, SEAL_LEN, StoredKey},
     open::OpenChunks,
     queue::Payload,
     slab::Slab,
@@ -16,7 +18,7 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ChunkId, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer, TierEvent,
+    ChunkId, ItemLabel, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer, TierEvent,
     TierTask, TierTicket,
 };
 use std::{
@@ -76,8 +78,11 @@ impl After {
 /// Parity that was encoded and is not stored everywhere yet.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
+    /// Each with its seal, and with the list behind it.
     pub(crate) parity: Vec<([u8; SEAL_LEN], Bytes)>,
     pub(crate) chunks: Vec<ChunkId>,
+    /// What parity says of the stripe.
+    pub(crate) list: Bytes,
 }
 
 /// Servers, and what items are called there.
@@ -104,6 +109,8 @@ pub(crate) struct State {
     pub(crate) gathers: Slab<Gather>,
     pub(crate) encoded: BTreeMap<SealId, Encoded>,
     pub(crate) open: OpenChunks,
+    pub(crate) copies: Copies,
+    now: Timestamp,
     /// Bytes of calls.
     held: usize,
     bytes_max: usize,
@@ -128,6 +135,8 @@ impl State {
             gathers: Slab::new(),
             encoded: BTreeMap::new(),
             open: OpenChunks::default(),
+            copies: Copies::default(),
+            now: Timestamp::ZERO,
             held: 0,
             bytes_max,
             decoded: 0,
@@ -194,10 +203,32 @@ impl State {
 
     /// Tells the tier everything that happened, and carries out what it says.
     pub(crate) fn run(&mut self, servers: &Servers, now: Timestamp) {
+        self.now = now;
+        loop {
+            self.tell(servers, now);
+            // A flush, and a server that leaves, wait for all deletions.
+            let tier = &self.tier;
+            let is_to_be_empty = |server| tier.is_flushing() || tier.is_leaving(server);
+            let due = self.copies.take_due(now, is_to_be_empty);
+            if due.is_empty() && self.events.is_empty() {
+                return;
+            }
+            for (server, place, task) in due {
+                self.key.clear();
+                servers.names.put_place(&mut self.key, place);
+                self.delete(servers, server, task);
+            }
+        }
+    }
+
+    fn tell(&mut self, servers: &Servers, now: Timestamp) {
         let mut actions = mem::take(&mut self.actions);
         while let Some(event) = self.events.pop_front() {
             self.tier.handle(now, event, &mut actions);
             for action in actions.drain(..) {
+                if let TierAction::Expel(server) | TierAction::Dismiss(server) = action {
+                    self.copies.forget(server);
+                }
                 let is_known = match (&event, &action) {
                     // Its link said so, and is about to empty it.
                     (TierEvent::ServerLost(lost), TierAction::Expel(server)) => lost == server,
@@ -211,22 +242,46 @@ impl State {
         self.actions = actions;
     }
 
+    /// Carries out what the tier said, where these copies were found.
+    pub(crate) fn begin(&mut self, servers: &Servers, actions: Vec<TierAction>, copies: Copies) {
+        self.copies = copies;
+        for action in actions {
+            // Links of servers that are lost know it.
+            if !matches!(action, TierAction::Expel(_)) {
+                self.act(servers, action);
+            }
+        }
+    }
+
+    /// Deletes what has the key that was put together.
+    fn delete(&mut self, servers: &Servers, server: ServerId, task: TierTask) {
+        if servers.link(server).delete_quietly(&self.key, Errand::Delete(task)).is_err() {
+            self.copies.deleted(task, false);
+            self.events.push_back(TierEvent::DeleteFailed(task));
+        }
+    }
+
+    pub(crate) fn is_mending(&self) -> bool {
+        self.tier.is_mending()
+    }
+
     /// When it wants to be told that time passed.
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
-        self.tier.deadline()
+        self.tier.deadline().into_iter().chain(self.copies.deadline()).min()
     }
 
     fn act(&mut self, servers: &Servers, action: TierAction) {
         match action {
-            // What is stored beside an item is not read yet.
-            TierAction::Store { task, server, name, source, label: _ } => {
-                self.store(servers, task, server, (name, source));
+            TierAction::Store { task, server, name, source, label } => {
+                self.store(servers, (task, server, name), source, label);
             }
             TierAction::Fetch { task, ticket, plan } => {
                 self.fetch_plan(servers, task, ticket, plan);
             }
-            TierAction::Encode { task, stripe, chunks, fragments, labels: _ } => {
-                self.encoded.entry(stripe).or_default().chunks = chunks;
+            TierAction::Encode { task, stripe, chunks, fragments, labels } => {
+                let encoded = self.encoded.entry(stripe).or_default();
+                encoded.list = label::list(&chunks, &labels);
+                encoded.chunks = chunks;
                 self.encode(servers, task, stripe, fragments);
             }
             TierAction::Forget(stripe) => {
@@ -234,10 +289,9 @@ impl State {
                 encoded.chunks.into_iter().for_each(|chunk| self.open.forget(chunk));
             }
             TierAction::Delete { task, server, name } => {
-                let link = servers.link(server);
-                let key = self.key(servers, name);
-                if link.delete_quietly(key, Errand::Delete(task)).is_err() {
-                    self.events.push_back(TierEvent::DeleteFailed(task));
+                if !self.copies.leave(self.now, task, server, name) {
+                    self.key(servers, server, name);
+                    self.delete(servers, server, task);
                 }
             }
             TierAction::Release(ticket) => {
@@ -261,47 +315,57 @@ impl State {
         }
     }
 
-    /// What the item is called at servers.
-    pub(crate) fn key(&mut self, servers: &Servers, name: ItemName) -> &[u8] {
+    /// The item's key at a server: what it is called, or a copy's place.
+    pub(crate) fn key(&mut self, servers: &Servers, server: ServerId, name: ItemName) -> &[u8] {
         self.key.clear();
-        servers.names.put_name(&mut self.key, name);
+        let place = self.copies.place(server, name);
+        let key = place.map_or(StoredKey::Named(name), StoredKey::Place);
+        servers.names.put_key(&mut self.key, key);
         &self.key
     }
 
     fn store(
         &mut self,
         servers: &Servers,
-        task: TierTask,
-        server: ServerId,
-        (name, source): (ItemName, ItemSource),
+        (task, server, name): (TierTask, ServerId, ItemName),
+        source: ItemSource,
+        label: Option<ItemLabel>,
     ) {
-        self.key(servers, name);
+        let is_copy = label.is_some_and(|label| self.tier.is_copy(server, &label));
+        if is_copy {
+            self.copies.give(task, server, name);
+        }
+        self.key(servers, server, name);
         let (names, link) = (&servers.names, servers.link(server));
         let is_coded = self.coder.code().parity() > 0;
         let sent = |head: &[u8], body: &Bytes| {
             link.set(&self.key, &Payload { head, body }, false, Errand::Store(task)).is_ok()
         };
+        let label = || label.expect("all but parity has one");
+        let labelled = |body: &Bytes| {
+            sent(&label::head(names, (&label(), is_copy), [&[], body]), body)
+        };
         let is_sent = match source {
             ItemSource::Write(ticket) if ticket.0 >= OWN_TICKETS => {
                 let coded = &self.own[&ticket];
-                sent(&names.seal(name, [coded]), coded)
+                if let (true, ItemName::Object { chunk, slot }) = (is_coded, name) {
+                    self.open.put(chunk, slot, [coded, &[]]);
+                }
+                labelled(coded)
             }
             ItemSource::Write(ticket) => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
                 let open = is_coded.then_some(&mut self.open);
-                sent(&call.seal_once(names, name, open), &call.value)
+                sent(&call.head_once(names, (&label(), is_copy), open), &call.value)
             }
             ItemSource::Strip { ticket, strip } if ticket.0 >= OWN_TICKETS => {
-                let strips = self.coder.strips([&self.own[&ticket], &[]]);
-                let strip = &strips[usize::from(strip)];
-                sent(&names.seal(name, [strip]), strip)
+                labelled(&self.coder.strips([&self.own[&ticket], &[]])[usize::from(strip)])
             }
             ItemSource::Strip { ticket, strip } => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
-                let strip = call.strip(&self.coder, strip);
-                sent(&names.seal(name, [&strip]), &strip)
+                labelled(&call.strip(&self.coder, strip))
             }
-            ItemSource::Tombstone => sent(&names.seal(name, [b""]), &Bytes::new()),
+            ItemSource::Tombstone => labelled(&Bytes::new()),
             ItemSource::Parity(stripe) => {
                 let ItemName::Parity { strip, .. } = name else { unreachable!("it is parity") };
                 let encoded = self.encoded.get(&stripe).expect("it is kept until it is stored");
@@ -312,8 +376,16 @@ impl State {
         };
         self.after.note(server);
         if !is_sent {
-            self.events.push_back(TierEvent::StoreFailed(task));
+            self.store_over(task, false);
         }
+    }
+
+    /// A store is done, or is not known to be. What it overwrote is deleted.
+    pub(crate) fn store_over(&mut self, task: TierTask, is_done: bool) {
+        let deleted = self.copies.stored(task, is_done).map(TierEvent::ItemDeleted);
+        self.events.extend(deleted);
+        let event = if is_done { TierEvent::ItemStored } else { TierEvent::StoreFailed };
+        self.events.push_back(event(task));
     }
 
     /// A server answered, or will not.
@@ -325,13 +397,18 @@ impl State {
         reply: Reply,
     ) {
         let event = match (errand, reply) {
-            (Errand::Store(task), Reply::Done) => TierEvent::ItemStored(task),
             (Errand::Store(task), reply) => {
                 self.refused += u64::from(matches!(reply, Reply::Refused(_)));
-                TierEvent::StoreFailed(task)
+                return self.store_over(task, matches!(reply, Reply::Done));
             }
-            (Errand::Delete(task), Reply::Done | Reply::Missing) => TierEvent::ItemDeleted(task),
-            (Errand::Delete(task), _) => TierEvent::DeleteFailed(task),
+            (Errand::Delete(task), Reply::Done | Reply::Missing) => {
+                self.copies.deleted(task, true);
+                TierEvent::ItemDeleted(task)
+            }
+            (Errand::Delete(task), _) => {
+                self.copies.deleted(task, false);
+                TierEvent::DeleteFailed(task)
+            }
             (Errand::Probe, Reply::Lost(_)) => TierEvent::ServerSilent(server),
             (Errand::Probe, _) => TierEvent::ServerAnswered(server),
             (Errand::Copy { .. } | Errand::Whole { .. } | Errand::Part { .. }, reply) => {

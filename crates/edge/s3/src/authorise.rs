@@ -17,7 +17,7 @@ use action::{Sort, actions, of_object};
 use http::HeaderMap;
 use ripstop_access::S3Action;
 use ripstop_catalog::Located;
-use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
+use ripstop_identity::{Keyring, Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
 
@@ -31,6 +31,7 @@ pub(crate) struct Archive<'a> {
     pub(crate) known: &'a KnownAccess,
     /// The account of the store.
     pub(crate) store_account: &'a Arc<str>,
+    pub(crate) keyring: &'a Keyring,
     pub(crate) region: &'a str,
 }
 
@@ -152,6 +153,9 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
     }
     // Its name is taken, which is for the operation to say.
     let access = gate.access.clone().filter(|_| row.operation != S3Operation::CreateBucket);
+    if access.is_none() && is_told_of_absence(gate, &need, archive) {
+        return Err(Code::NoSuchBucket.into());
+    }
     match &access {
         Some(access) if gate.lets_plainly(access, &need) => return Ok(()),
         None if !gate.principal.is_judged() => return gate.check_absent(&need),
@@ -173,6 +177,13 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
         Some(access) => gate.decide(&access, need),
         None => gate.check_absent(&need),
     }
+}
+
+/// Whether somebody without a signature hears that a bucket is not there: where there are accounts,
+/// for whom buckets' names are no secrets, as in S3.
+fn is_told_of_absence(gate: &Gate, need: &Need, archive: Archive<'_>) -> bool {
+    let is_nobody = gate.principal.access_key().is_none() && !need.is_allowed_to(&gate.principal);
+    is_nobody && archive.keyring.credentials().have_accounts()
 }
 
 /// To see which buckets there are.

@@ -15,6 +15,7 @@ use crate::{
     gate::{Gate, KnownAccess, Signing},
     known::KnownBuckets,
     logging::Logs,
+    metadata::check_section,
     op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
@@ -232,7 +233,8 @@ impl Front {
         tracing::debug!(operation = note.operation.name(), "identified");
         // That there is no such request anybody is told; what is missing here, who signs.
         let row = routed.map_err(|failure| {
-            let is_told = note.access_key.is_some() || failure.code != Code::NotImplemented;
+            let is_hidden = matches!(failure.code, Code::NotImplemented | Code::NoSuchKey);
+            let is_told = note.access_key.is_some() || !is_hidden;
             if is_told { failure } else { Code::AccessDenied.into() }
         })?;
         let Arrived { source, announced, secure, address } = arrived;
@@ -345,6 +347,7 @@ impl Front {
             store: &self.store,
             known: &self.buckets,
             store_account: &self.account,
+            keyring: &self.keyring,
             region: &self.settings.region,
         }
     }
@@ -377,6 +380,7 @@ impl Head {
         {
             headers.insert(header::HOST, host);
         }
+        check_section(&method, &headers)?;
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let raw_query = uri.query().unwrap_or_default();
         uri::check_len(uri.path(), raw_query)?;
@@ -455,7 +459,9 @@ fn refuse_unsigned(
 ) -> Outcome<()> {
     let unsigned = match payload {
         PayloadClaim::Unsigned | PayloadClaim::Chunks { signed: false, .. } => true,
-        PayloadClaim::Sha256(_) | PayloadClaim::Chunks { signed: true, .. } => false,
+        PayloadClaim::Sha256(_)
+        | PayloadClaim::Another
+        | PayloadClaim::Chunks { signed: true, .. } => false,
     };
     let has_body = announced.map_or(headers.contains_key(header::TRANSFER_ENCODING), |len| len > 0);
     if unsigned && has_body {
@@ -473,18 +479,15 @@ fn payload(
     announced: Option<u64>,
     headers: &HeaderMap,
 ) -> Outcome<Payload> {
-    match claim {
-        PayloadClaim::Unsigned => Ok(Payload::plain(source, announced, None)),
-        PayloadClaim::Sha256(sha256) => Ok(Payload::plain(source, announced, Some(sha256))),
-        PayloadClaim::Chunks { trailer, .. } => {
-            let len = headers.get("x-amz-decoded-content-length");
-            let len = len.and_then(|len| len.to_str().ok()?.parse().ok());
-            let len = Some(len.ok_or(Code::MissingContentLength)?);
-            let names = headers.get("x-amz-trailer").filter(|_| trailer);
-            let names = names.and_then(|names| names.to_str().ok()).unwrap_or_default();
-            let names = names.split(',').map(|name| name.trim().to_ascii_lowercase());
-            let announced = names.filter(|name| !name.is_empty()).collect();
-            Ok(Payload::chunked(source, Chunked::new(chunks, announced), len))
-        }
-    }
+    let PayloadClaim::Chunks { trailer, .. } = claim else {
+        return Ok(Payload::plain(source, announced, claim.sha256(headers)));
+    };
+    let len = headers.get("x-amz-decoded-content-length");
+    let len = len.and_then(|len| len.to_str().ok()?.parse().ok());
+    let len = Some(len.ok_or(Code::MissingContentLength)?);
+    let names = headers.get("x-amz-trailer").filter(|_| trailer);
+    let names = names.and_then(|names| names.to_str().ok()).unwrap_or_default();
+    let names = names.split(',').map(|name| name.trim().to_ascii_lowercase());
+    let announced = names.filter(|name| !name.is_empty()).collect();
+    Ok(Payload::chunked(source, Chunked::new(chunks, announced), len))
 }

@@ -63,7 +63,8 @@ impl<P: Hashed> Body for ObjectBody<P> {
 
     async fn admitted(&mut self, bucket: &Bucket) -> Outcome<()> {
         object_lock::apply(&mut self.attributes, bucket)?;
-        self.fresh = begin(&self.wanted, &self.settings, bucket, &self.key)?.map(Box::new);
+        let fresh = begin(&self.wanted, &self.settings, bucket, &self.key).await?;
+        self.fresh = fresh.map(Box::new);
         self.bytes.sealing = self.fresh.as_ref().map(|fresh| Box::new(fresh.sealing()));
         Ok(())
     }

@@ -71,7 +71,7 @@ mod watched;
 mod website;
 mod xml;
 
-pub use gate::ObjectOwnership;
+pub use gate::{ObjectOwnership, give_bucket};
 pub use inventory::{Inventories, InventoryDraft};
 pub use lifecycle::{LIFECYCLE_DOCUMENT, lifecycle_rules};
 pub use notification::{Webhook, Webhooks};

@@ -8,7 +8,7 @@ use crate::{
     grant::Granting,
     object_lock, storage_class, tagging,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use ripstop_catalog::{Attributes, Object};
 
 /// Most bytes of user metadata: names and values together.
@@ -16,6 +16,8 @@ const USER_LEN_MAX: usize = 2048;
 /// Most bytes of everything that is kept of a write's headers: names and values together. Listings,
 /// answers and fragments' headers all carry them.
 const KEPT_LEN_MAX: usize = 8 << 10;
+/// Most bytes of all headers of a `PUT`: names and values together.
+const SECTION_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
 
 /// Says that a write is to go on with an object.
@@ -50,6 +52,16 @@ pub(crate) fn read(headers: &HeaderMap, classes: &[String]) -> Outcome<Attribute
     let lock = object_lock::asked(headers)?;
     let headers = standard;
     Ok(Attributes { headers, user, tags, lock, storage_class, ..Attributes::default() })
+}
+
+/// Refuses a `PUT` whose headers are longer together than S3 takes them.
+pub(crate) fn check_section(method: &Method, headers: &HeaderMap) -> Outcome<()> {
+    let len: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if method != Method::PUT || len <= SECTION_LEN_MAX {
+        return Ok(());
+    }
+    Err(Failure::from(Code::RequestHeaderSectionTooLarge)
+        .with("MaxSizeAllowed", SECTION_LEN_MAX.to_string()))
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {

@@ -417,6 +417,8 @@ async fn parts_become_one_object_whose_checksum_is_that_of_the_whole() {
     let complete = || Call::new("POST", "/bkt/k").query(&query);
     let wrong = complete().header("x-amz-checksum-crc64nvme", "AAAAAAAAAAA=");
     assert_eq!(wrong.send(to, whole.as_bytes()).await.code(), "BadDigest");
+    let tagged = complete().header("if-none-match", "\"x\"").send(to, whole.as_bytes()).await;
+    assert_eq!((tagged.status, tagged.code()), (501, "NotImplemented".to_owned()), "only *");
     let absent = complete().header("if-none-match", "*").header("x-amz-mp-object-size", 250_000);
     let done = absent.send(to, whole.as_bytes()).await;
     assert_eq!(field(&done, "ChecksumCRC64NVME"), crc, "{done:?}");

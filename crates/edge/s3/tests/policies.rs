@@ -145,7 +145,12 @@ async fn users_own_what_they_make_and_see_nothing_of_others() {
     assert!(listed.contains("<Owner><ID>alice</ID>"), "{listed}");
     let absent = people.told(BOB, "GET", "/nothing-here", "", b"").await;
     assert_eq!(absent, (404, "NoSuchBucket".to_owned()));
-    assert_eq!(people.told(NOBODY, "GET", "/nothing-here", "", b"").await, denied());
+    for (method, path) in
+        [("GET", "/nothing-here"), ("GET", "/nothing-here/k"), ("PUT", "/nothing-here/k")]
+    {
+        let told = people.told(NOBODY, method, path, "", b"").await;
+        assert_eq!(told, (404, "NoSuchBucket".to_owned()), "{method} {path}: there are users");
+    }
     for (owner, told) in [("alice", 200), ("ripstop", 403)] {
         let call = Call::new("GET", "/mine").header("x-amz-expected-bucket-owner", owner);
         assert_eq!(people.send_with(ALICE, call, b"").await.status, told, "{owner}");

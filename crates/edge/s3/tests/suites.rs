@@ -312,6 +312,14 @@ async fn failures_are_told_in_s3s_own_words() {
     let head = Call::new("GET", "/bkt").header("authorization", "Basic c2VjcmV0").unsigned();
     let basic = text(&exchange(to, &[head.as_bytes()], false).await);
     assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
+    for (header, shown) in [("some_word", "some_word"), ("AWS4-HMAC-SHA256_Signature=00", "")] {
+        let head = Call::new("GET", "/bkt").header("authorization", header).unsigned();
+        let told = text(&exchange(to, &[head.as_bytes()], false).await);
+        let shown = format!("<ArgumentValue>{shown}</ArgumentValue>");
+        assert!(told.contains("one and only one") && told.contains(&shown), "{told}");
+    }
+    let part = text(&Call::new("PUT", "/bkt/k").query("partNumber=1").send(to, b"").await);
+    assert!(part.contains("<ArgumentValue>partNumber</ArgumentValue>"), "{part}");
 }
 
 #[tokio::test]
@@ -337,6 +345,13 @@ async fn uploads_of_a_key_are_listed_as_they_began_and_a_marker_is_one_of_them()
         assert_eq!((answer.status, answer.code()), (400, "InvalidArgument".to_owned()));
         assert!(text(&answer).contains("<Message>Invalid uploadId marker</Message>"), "{marker}");
     }
+    let of_k = format!("key-marker=another&upload-id-marker={}", begun[3]);
+    assert_eq!(list(&of_k).send(to, b"").await.code(), "InvalidArgument");
+    let abort = Call::new("DELETE", "/bkt/k").query(&format!("uploadId={}", begun[3]));
+    assert_eq!(abort.send(to, b"").await.status, 204);
+    let after = list(&format!("key-marker=k&upload-id-marker={}", begun[3])).send(to, b"").await;
+    assert_eq!(shown(&after), begun[4..], "the marker has ended since");
+    begun.remove(3);
     let ignored = list("upload-id-marker=nonsense").send(to, b"").await;
     assert_eq!(shown(&ignored), begun, "it means nothing without a key");
 }

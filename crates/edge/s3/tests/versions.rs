@@ -366,7 +366,7 @@ async fn copies_tags_and_batches_name_versions() {
         let deleted = texts(&answer, "Deleted");
         assert_eq!(deleted.len(), 3, "{answer}");
         assert_eq!(texts(&deleted[0], "VersionId"), [two.as_str()]);
-        assert!(!deleted[0].contains("DeleteMarker"), "{answer}");
+        assert_eq!(texts(&deleted[0], "DeleteMarker"), ["false"], "{answer}");
         assert_eq!(texts(&deleted[1], "DeleteMarker"), ["true"]);
         assert_eq!(texts(&deleted[1], "DeleteMarkerVersionId").len(), 1);
         assert_eq!(texts(&deleted[2], "DeleteMarkerVersionId"), [marker.as_str()]);

@@ -40,6 +40,17 @@ impl Store {
         upload.ok_or_else(|| Refusal::NoSuchUpload.into())
     }
 
+    /// Whether what is under way by this name is no upload of this key, but of another.
+    pub async fn is_of_another_key(
+        &self,
+        bucket: &str,
+        key: &str,
+        id: &str,
+    ) -> Result<bool, StoreError> {
+        let found = self.inner.catalog.upload(id).await?;
+        Ok(found.is_some_and(|upload| upload.bucket != bucket || upload.key != key))
+    }
+
     /// A page of a bucket's uploads.
     pub async fn uploads(&self, request: &ListingRequest) -> Result<Listing, StoreError> {
         self.bucket(&request.bucket).await?;

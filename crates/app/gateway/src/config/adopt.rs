@@ -21,6 +21,7 @@ impl Config {
             admin_tls: renewed(self.admin_tls.as_ref(), read.admin_tls.as_ref()),
             tenants: read.tenants.clone(),
             quotas: read.quotas.clone(),
+            kms: read.kms.clone(),
             kv: self.kv.as_ref().map(|kv| kv.adopting(read.kv.as_ref())),
             pools: pools.collect(),
             tiers: tiers.collect(),

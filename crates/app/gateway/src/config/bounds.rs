@@ -80,6 +80,15 @@ pub(super) const SCALE: RangeInclusive<f64> = 0.0..=1e6;
 /// Dollars.
 pub(super) const PRICE: RangeInclusive<f64> = 0.0..=1e9;
 
+/// Longest that a call of the key service may take.
+pub(super) const KMS_TIMEOUT: RangeInclusive<Span> = spans(10, 60_000);
+/// Its calls at once.
+pub(super) const KMS_CALLS: RangeInclusive<usize> = 1..=1024;
+/// How long a key that it opened is kept.
+pub(super) const KMS_CACHED_FOR: RangeInclusive<Span> = spans(0, DAY);
+/// How many of these.
+pub(super) const KMS_CACHED: RangeInclusive<usize> = 1..=65_536;
+
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 

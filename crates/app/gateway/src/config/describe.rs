@@ -1,4 +1,5 @@
 use super::{
+    kms::{KmsConfig, KmsLoginConfig},
     policy,
     pool::PoolConfig,
     quota,
@@ -30,6 +31,7 @@ pub fn describe(config: &Config) -> Vec<String> {
     lines.extend(config.website_listen.iter().map(|at| format!("websites on {at}")));
     let webhooks = config.webhooks.iter();
     lines.extend(webhooks.map(|hook| format!("webhook {}: {}", hook.name, hook.url)));
+    lines.extend(config.kms.iter().map(kms));
     lines.extend(config.kv.iter().map(|kv| format!("memcached on {}: {}", kv.listen, kv.place)));
     lines
 }
@@ -42,6 +44,17 @@ fn encryption(default: &DefaultEncryption) -> Option<String> {
             Some(format!("objects are encrypted: aws:kms, key {name}"))
         }
     }
+}
+
+fn kms(kms: &KmsConfig) -> String {
+    let login = match &kms.login {
+        KmsLoginConfig::Token(file) => format!("the token in {}", file.display()),
+        KmsLoginConfig::AppRole { role_id, .. } => format!("role {role_id}"),
+        KmsLoginConfig::Certificate { .. } => "a certificate".to_owned(),
+    };
+    let default = kms.default_key.as_ref().map(|key| format!(", key {key} by default"));
+    let (url, mount) = (&kms.url, &kms.mount);
+    format!("named keys at {url}{mount} by {login}{}", default.unwrap_or_default())
 }
 
 fn pool(pool: &PoolConfig) -> Vec<String> {

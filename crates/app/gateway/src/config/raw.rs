@@ -21,7 +21,30 @@ pub(super) struct Raw {
     pub tier: Vec<Tier>,
     pub quotas: Quotas,
     pub kv: Option<Kv>,
+    pub kms: Option<Kms>,
     pub webhook: Vec<Webhook>,
+}
+
+/// The key service that named keys of objects may be at.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Kms {
+    pub url: Option<String>,
+    pub mount: Option<String>,
+    pub namespace: Option<String>,
+    pub default_key: Option<String>,
+    pub token: Option<PathBuf>,
+    pub role_id: Option<String>,
+    pub secret_id: Option<PathBuf>,
+    pub login_mount: Option<String>,
+    pub certificate: Option<PathBuf>,
+    pub certificate_key: Option<PathBuf>,
+    pub certificate_role: Option<String>,
+    pub ca: Option<PathBuf>,
+    pub timeout: Option<Span>,
+    pub calls_max: Option<usize>,
+    pub cached_for: Option<Span>,
+    pub cached_max: Option<usize>,
 }
 
 /// A place that is told what happens in buckets.

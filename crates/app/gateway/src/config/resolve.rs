@@ -1,6 +1,7 @@
 use super::{
     address::{AdminAddress, TlsFiles, networks, tls_files},
     bounds::{self, given},
+    kms::{self, KmsConfig},
     kv::{self, KvConfig},
     pool::{PoolConfig, pools},
     quota,
@@ -107,6 +108,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// The door that speaks memcached, if there is one.
     pub kv: Option<KvConfig>,
+    /// The key service that named keys of objects may be at.
+    pub kms: Option<KmsConfig>,
     /// Who may be told what happens in buckets.
     pub webhooks: Vec<WebhookConfig>,
 }
@@ -163,7 +166,7 @@ impl Config {
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node, tenant, tier, quotas, kv, webhook } = raw;
+    let Raw { gateway, store, pool, node, tenant, tier, quotas, kv, kms, webhook } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
@@ -230,6 +233,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         tenants,
         quotas: quota::resolve(quotas)?,
         kv,
+        kms: kms::resolve(kms)?,
         webhooks: webhook::resolve(webhook)?,
     })
 }

@@ -2,12 +2,12 @@ use anyhow::{Result, bail};
 use toml::{Table, Value};
 
 /// Sections that are one table.
-const TABLES: &[&str] = &["gateway", "store", "quotas", "kv"];
+const TABLES: &[&str] = &["gateway", "store", "quotas", "kv", "kms"];
 /// Sections that are lists of tables, told apart by their `name`.
 const LISTS: &[&str] = &["pool", "node", "tenant", "tier"];
 
-/// Lays variables over the file's table: `RIPSTOP_<SECTION>_<KEY>` for `gateway`, `store`, `quotas`
-/// and `kv`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node`, `tenant` and `tier`. Values are
+/// Lays variables over the file's table: `RIPSTOP_<SECTION>_<KEY>` for `gateway`, `store`,
+/// `quotas`, `kv` and `kms`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node`, `tenant` and `tier`. Values are
 /// written as in the file; what is no TOML value is a string.
 pub(super) fn overlay(
     table: &mut Table,

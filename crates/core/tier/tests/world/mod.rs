@@ -347,7 +347,7 @@ impl World {
         let mut actions = Vec::new();
         let now = time(self.step + 1);
         let code = self.codec.code();
-        self.tier = MemoryTier::rebuild(code, &self.rings, now, items, &mut actions);
+        self.tier = MemoryTier::rebuild(code, &self.rings, (now, Version(0)), items, &mut actions);
         self.carry_out(actions);
         for server in self.dead.clone() {
             self.tell(TierEvent::ServerLost(server));

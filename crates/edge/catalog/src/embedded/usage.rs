@@ -13,7 +13,9 @@ type Accounts = BTreeMap<String, Account>;
 
 /// Counts everything again. What cannot be read is left out: an audit names it.
 pub(super) fn count(tables: &mut Tables<'_>) -> Result<(), CatalogError> {
-    tracing::info!("counting what the buckets hold: it has not been counted yet");
+    if tables.buckets.all()?.next().is_some() {
+        tracing::info!("counting what the buckets hold: it has not been counted yet");
+    }
     let counted = counted(tables)?;
     tables.usage.clear()?;
     for (bucket, account) in counted {

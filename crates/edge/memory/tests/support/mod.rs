@@ -117,6 +117,11 @@ impl Server {
         }
     }
 
+    /// Whether it was not killed.
+    pub(crate) const fn is_running(&self) -> bool {
+        self.child.is_some()
+    }
+
     /// Whether each of its threads is.
     fn is_stopped(&self) -> bool {
         let id = self.child.as_ref().expect("it runs").id();

@@ -1,8 +1,7 @@
 //! Reading what the page cache holds on the thread that asks: handing a read to another thread and
 //! back costs more than a short read itself, and a part of a long one.
 //!
-//! Nothing here may wait for a disk. The folder is recognised by its device without asking its file
-//! system, names are resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads
+//! Nothing here may wait for a disk. What is read is recognised by its device, names are resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads
 //! leave no access time behind, and they answer with what is in memory or not at all
 //! (`RWF_NOWAIT`). Whatever else is found is left to a thread that may wait.
 
@@ -16,7 +15,7 @@ use ripstop_block::Blocks;
 use ripstop_model::FragmentId;
 use rustix::{
     fs::{AtFlags, CWD, Dev, Mode, OFlags, ResolveFlags, StatxFlags, makedev},
-    io::Result,
+    io::{Errno, Result},
 };
 use std::{
     fs::File,
@@ -73,7 +72,7 @@ impl Cached {
         }
         let file = open(root, device, name).ok().flatten()?;
         let stat = rustix::fs::fstat(&file).ok()?;
-        if !is_file(&stat) || start.checked_add(asked)? > len(&stat) {
+        if stat.st_dev != device || !is_file(&stat) || start.checked_add(asked)? > len(&stat) {
             return None;
         }
         let (pieces, read) =
@@ -85,16 +84,29 @@ impl Cached {
 /// A fragment's file, if the kernel knows every name on the way to it; `None` if the folder is on
 /// another device.
 fn open(root: &Path, device: u64, name: FragmentId) -> Result<Option<File>> {
+    let below = format!("{}/{name}", folder_of(last_byte(name)));
+    let flags = FILE | OFlags::RDONLY | OFlags::NOATIME;
+    // Usually no name on the way is a link, and one call does it. That the file is on the device
+    // known is seen afterwards. Until the next operation or health check that takes a thread learns
+    // another, a file system mounted over the folder is thus asked to open one.
+    let unlinked = ResolveFlags::CACHED | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(CWD, root.join(&below), flags, Mode::empty(), unlinked) {
+        Ok(file) => Ok(Some(file.into())),
+        Err(Errno::LOOP) => open_by_link(root, device, &below, flags),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same where links lead to the folder, which is the operator's business; below it none is
+/// followed.
+fn open_by_link(root: &Path, device: u64, below: &str, flags: OFlags) -> Result<Option<File>> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat2(CWD, root, folder, Mode::empty(), ResolveFlags::CACHED)?;
     if device_of(&root)? != device {
         return Ok(None);
     }
-    let path = format!("{}/{name}", folder_of(last_byte(name)));
-    let flags = FILE | OFlags::RDONLY | OFlags::NOATIME;
-    let below = ResolveFlags::CACHED | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    let file = rustix::fs::openat2(&root, path, flags, Mode::empty(), below)?;
-    Ok(Some(file.into()))
+    let resolve = ResolveFlags::CACHED | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    rustix::fs::openat2(&root, below, flags, Mode::empty(), resolve).map(|file| Some(file.into()))
 }
 
 /// The device as it is known, the file system not being asked.

@@ -14,6 +14,15 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
 /// Most headers that a signature covers: as many as a request may have.
 const SIGNED_HEADERS_MAX: usize = 200;
+/// Longest word of an `Authorization` header that is shown to its sender.
+const SHOWN_LEN_MAX: usize = 64;
+
+/// A lone word of an `Authorization` header, as it is shown: the name of a scheme, say. With what
+/// goes with one, such as a signature, nothing is shown, since answers may be seen by others.
+fn shown(word: &str) -> &str {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if word.len() <= SHOWN_LEN_MAX && word.bytes().all(is_name) { word } else { "" }
+}
 
 /// Where a signature was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +98,7 @@ impl Claim {
         let Some((algorithm, fields)) = value.trim().split_once(' ') else {
             let message =
                 "Authorization header is invalid -- one and only one ' ' (space) required.";
-            // Not the value, which may be somebody's password.
-            return Err(Failure::argument(message, "Authorization", ""));
+            return Err(Failure::argument(message, "Authorization", shown(value.trim())));
         };
         if algorithm == "AWS" {
             return Err(version_2());

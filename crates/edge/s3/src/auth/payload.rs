@@ -1,6 +1,10 @@
 use super::{Presented, claim::Place};
 use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
+use http::HeaderMap;
+
+/// Says what the SHA-256 of a body is, or how it comes.
+const SHA256: &str = "x-amz-content-sha256";
 
 /// What was said of the body where the request was signed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,6 +13,8 @@ pub(crate) enum PayloadClaim {
     Unsigned,
     /// Its SHA-256.
     Sha256([u8; 32]),
+    /// Something that is no SHA-256, and so not its own: only where nobody signed it.
+    Another,
     /// It comes in chunks.
     Chunks {
         /// Each with a signature.
@@ -24,6 +30,18 @@ impl PayloadClaim {
         !matches!(self, Self::Chunks { .. })
     }
 
+    /// What was said of its SHA-256, hexadecimal, where it is said of the whole.
+    pub(crate) fn sha256(self, headers: &HeaderMap) -> Option<String> {
+        match self {
+            Self::Sha256(sha256) => Some(hex::encode(sha256)),
+            Self::Another => {
+                let said = headers.named(SHA256).and_then(|said| said.to_str().ok());
+                Some(said.unwrap_or_default().to_owned())
+            }
+            Self::Unsigned | Self::Chunks { .. } => None,
+        }
+    }
+
     /// Whether each chunk has a signature.
     pub(crate) const fn chunks_are_signed(self) -> bool {
         matches!(self, Self::Chunks { signed: true, .. })
@@ -35,7 +53,7 @@ pub(super) fn read<'a>(
     presented: &Presented<'a>,
     place: Place,
 ) -> Outcome<(PayloadClaim, &'a str)> {
-    let header = presented.headers.named("x-amz-content-sha256");
+    let header = presented.headers.named(SHA256);
     let text = match (header, place) {
         (Some(value), _) => value.to_str().map_err(|_| invalid("?"))?,
         (None, Place::Query { .. }) => {
@@ -70,6 +88,16 @@ pub(super) fn read<'a>(
         }
     };
     Ok((claim, text))
+}
+
+/// The same of a request without a signature: of it S3 does not look at the words before it has
+/// the body.
+pub(super) fn read_unsigned(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
+    match read(presented, Place::Query { expires_s: 0 }) {
+        Ok((claim, _)) => Ok(claim),
+        Err(failure) if failure.code == Code::InvalidArgument => Ok(PayloadClaim::Another),
+        Err(failure) => Err(failure),
+    }
 }
 
 fn invalid(value: &str) -> Failure {

@@ -79,7 +79,7 @@ pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
 
 /// What a request without a signature says of its body. Nobody vouches for chunks that are signed.
 pub(crate) fn unsigned_payload(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
-    let (payload, _) = payload::read(presented, Place::Query { expires_s: 0 })?;
+    let payload = payload::read_unsigned(presented)?;
     if payload.chunks_are_signed() {
         let message = "Anonymous requests don't support this x-amz-content-sha256 value. Please \
                        use UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.";

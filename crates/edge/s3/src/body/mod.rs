@@ -34,8 +34,8 @@ pub(crate) struct Payload {
     undecoded: Bytes,
     /// The length that was announced, without framing.
     pub(crate) len: Option<u64>,
-    /// The SHA-256 that the signature vouches for.
-    pub(crate) sha256: Option<[u8; 32]>,
+    /// Its SHA-256, hexadecimal, as whoever sent it says.
+    pub(crate) sha256: Option<String>,
     came: u64,
     ended: bool,
 }
@@ -50,7 +50,7 @@ enum Framing {
 
 impl Payload {
     /// A body that is sent as it is.
-    pub(crate) const fn plain(source: Source, len: Option<u64>, sha256: Option<[u8; 32]>) -> Self {
+    pub(crate) const fn plain(source: Source, len: Option<u64>, sha256: Option<String>) -> Self {
         let framing = Framing::Nothing;
         Self { source, framing, undecoded: Bytes::new(), len, sha256, came: 0, ended: false }
     }

@@ -172,11 +172,13 @@ impl Expectation {
         sha256: Option<[u8; 32]>,
         computed: &[Checksum],
     ) -> Outcome<()> {
-        if payload.sha256.is_some() && payload.sha256 != sha256 {
-            let shown = |sha256: Option<[u8; 32]>| sha256.map(hex::encode).unwrap_or_default();
-            return Err(Failure::from(Code::XAmzContentSha256Mismatch)
-                .with("ClientComputedContentSHA256", shown(payload.sha256))
-                .with("S3ComputedContentSHA256", shown(sha256)));
+        if let Some(said) = &payload.sha256 {
+            let is = sha256.map(hex::encode).unwrap_or_default();
+            if *said != is {
+                return Err(Failure::from(Code::XAmzContentSha256Mismatch)
+                    .with("ClientComputedContentSHA256", said.as_str())
+                    .with("S3ComputedContentSHA256", is));
+            }
         }
         if let Some(expected) = self.md5.filter(|expected| *expected != md5) {
             return Err(Failure::from(Code::BadDigest)

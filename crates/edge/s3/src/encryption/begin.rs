@@ -1,14 +1,15 @@
 //! What something new is encrypted with.
 
 use super::{
-    customer::Customer, default::Defaults, sealing::Sealing, tag::entity_tag, wanted::Wanted,
+    customer::Customer, default::Defaults, fault::told, sealing::Sealing, tag::entity_tag,
+    wanted::Wanted,
 };
 use crate::{
     FrontSettings,
     error::{Code, Failure, Outcome},
 };
 use ripstop_catalog::{Bucket, Encryption, EncryptionMethod, Salt};
-use ripstop_envelope::{Binding, DEFAULT_NAME, DataKey, KeyFault, name_of};
+use ripstop_envelope::{Binding, DataKey, KeyFault, name_of};
 
 /// A data key, and what is recorded of it.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Fresh {
 }
 
 /// What an object that is put under this key of a bucket is to be encrypted with, if it is.
-pub(crate) fn begin(
+pub(crate) async fn begin(
     wanted: &Wanted,
     settings: &FrontSettings,
     bucket: &Bucket,
@@ -64,7 +65,7 @@ pub(crate) fn begin(
         }
         Wanted::Named { key, context, bucket_key } => Encryption {
             method: EncryptionMethod::Named,
-            key: key.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            key: key.clone().unwrap_or_else(|| settings.encryption.keys.default_name()),
             context: context.clone(),
             bucket_key: *bucket_key,
             ..Encryption::default()
@@ -72,12 +73,12 @@ pub(crate) fn begin(
     };
     let customer = wanted.customer();
     let data_key = DataKey::generate();
-    let encryption = wrapped(&data_key, recorded, customer, settings, (&bucket.name, key))?;
+    let encryption = wrapped(&data_key, recorded, customer, settings, (&bucket.name, key)).await?;
     Ok(Some(Fresh { data_key, encryption }))
 }
 
 /// What is recorded, with the data key wrapped as it says for what is under this name.
-fn wrapped(
+async fn wrapped(
     data_key: &DataKey,
     recorded: Encryption,
     customer: Option<&Customer>,
@@ -89,17 +90,18 @@ fn wrapped(
         let wrapped = customer.key.wrap(data_key, &binding);
         return Ok(Encryption { wrapped, ..recorded });
     }
-    let is_named = recorded.method == EncryptionMethod::Named;
-    let named = is_named.then_some(recorded.key.as_str());
-    let done = settings.encryption.keys.wrap(data_key, named, &binding);
-    let done = done.map_err(|fault| cannot_wrap(&fault, named))?;
+    let keys = &settings.encryption.keys;
+    let done = if recorded.method == EncryptionMethod::Named {
+        let (named, is_shared) = (recorded.key.as_str(), recorded.bucket_key);
+        let done = keys.wrap_named(data_key, named, &binding, is_shared).await;
+        done.map_err(|fault| told(&fault, named))?
+    } else {
+        keys.wrap(data_key, None, &binding).map_err(|fault| cannot_wrap(&fault))?
+    };
     Ok(Encryption { key: done.key, wrapped: done.wrapped, ..recorded })
 }
 
-fn cannot_wrap(fault: &KeyFault, named: Option<&str>) -> Failure {
-    if let Some(named) = named {
-        return Failure::new(Code::KmsNotFound, format!("Invalid keyId '{named}'"));
-    }
+fn cannot_wrap(fault: &KeyFault) -> Failure {
     tracing::error!(%fault, "nothing can be encrypted with the gateway's own keys");
     Failure::new(Code::NotImplemented, "There are no keys to encrypt with.")
 }
@@ -130,7 +132,7 @@ pub(crate) fn shares_key(
 
 /// What is recorded of a copy that shares its source's data key: wrapped for the copy, as `target`
 /// is.
-pub(crate) fn rewrapped(
+pub(crate) async fn rewrapped(
     source: &Encryption,
     data_key: &DataKey,
     target: Fresh,
@@ -139,5 +141,5 @@ pub(crate) fn rewrapped(
     name: (&str, &str),
 ) -> Outcome<Box<Encryption>> {
     let recorded = Encryption { salts: source.salts.clone(), ..target.encryption };
-    Ok(Box::new(wrapped(data_key, recorded, wanted.customer(), settings, name)?))
+    Ok(Box::new(wrapped(data_key, recorded, wanted.customer(), settings, name).await?))
 }

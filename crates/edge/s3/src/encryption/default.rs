@@ -7,6 +7,7 @@ use crate::{
     xml::{self, Element, Limits, Malformed, Node},
 };
 use ripstop_catalog::Bucket;
+use ripstop_envelope::DEFAULT_NAME;
 
 /// The name of the document among those of its bucket.
 pub(crate) const DOCUMENT: &str = "encryption";
@@ -48,7 +49,9 @@ impl Defaults {
         let (algorithm, key) = match &settings.default {
             DefaultEncryption::Off => return None,
             DefaultEncryption::Managed => (Algorithm::Managed, None),
-            DefaultEncryption::Named(name) => (Algorithm::Named, Some(name.clone())),
+            DefaultEncryption::Named(name) => {
+                (Algorithm::Named, Some(name.clone()).filter(|name| name != DEFAULT_NAME))
+            }
         };
         Some(Self { algorithm, key, ..Self::default() })
     }

@@ -4,6 +4,7 @@
 mod begin;
 mod customer;
 mod default;
+mod fault;
 mod open;
 mod sealing;
 mod show;

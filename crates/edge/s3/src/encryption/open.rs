@@ -1,6 +1,6 @@
 //! The data key of something that is stored.
 
-use super::{customer::Customer, sealing::Sealing, tag::entity_tag};
+use super::{customer::Customer, fault::told, sealing::Sealing, tag::entity_tag};
 use crate::{
     FrontSettings,
     error::{Code, Failure, Outcome},
@@ -50,7 +50,7 @@ fn of_customer(
 }
 
 /// The data key of an object with this name, if it is encrypted.
-pub(crate) fn open(
+pub(crate) async fn open(
     encryption: Option<&Encryption>,
     name: (&str, &str),
     customer: Option<&Customer>,
@@ -66,13 +66,12 @@ pub(crate) fn open(
         wrapped: encryption.wrapped.clone(),
     };
     let binding = Binding { bucket: name.0, key: name.1, context: &encryption.context };
-    settings.encryption.keys.unwrap(&wrapped, &binding).map(Some).map_err(|fault| {
-        tracing::error!(%fault, "an object's data key cannot be unwrapped");
+    settings.encryption.keys.open(&wrapped, &binding).await.map(Some).map_err(|fault| {
         if wrapped.is_named {
-            Failure::new(Code::KmsNotFound, format!("Invalid keyId '{}'", wrapped.key))
-        } else {
-            Code::InternalError.into()
+            return told(&fault, &wrapped.key);
         }
+        tracing::error!(%fault, "an object's data key cannot be unwrapped");
+        Code::InternalError.into()
     })
 }
 
@@ -96,7 +95,7 @@ impl PartKey {
 }
 
 /// What encrypts parts of an upload, if they are.
-pub(crate) fn of_upload(
+pub(crate) async fn of_upload(
     upload: &Upload,
     customer: Option<&Customer>,
     settings: &FrontSettings,
@@ -114,7 +113,7 @@ pub(crate) fn of_upload(
         )),
         (true, Some(_)) | (false, None) => {
             let name = (upload.bucket.as_str(), upload.key.as_str());
-            let data_key = open(encryption, name, customer, settings)?;
+            let data_key = open(encryption, name, customer, settings).await?;
             let encryption = encryption.cloned();
             let both = data_key.zip(encryption);
             Ok(both.map(|(data_key, encryption)| PartKey { data_key, encryption }))

@@ -3,6 +3,7 @@
 mod bucket;
 mod decide;
 mod facts;
+mod giving;
 mod judge;
 mod known;
 mod ownership;
@@ -12,6 +13,7 @@ pub(crate) use bucket::{
 };
 pub(crate) use decide::{Gate, Need};
 pub(crate) use facts::{Circumstances, Signing};
+pub use giving::give_bucket;
 pub(crate) use judge::{list_of, owner_of};
 pub(crate) use known::KnownAccess;
 pub use ownership::ObjectOwnership;

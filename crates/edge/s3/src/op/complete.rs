@@ -4,7 +4,6 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     expiring::{Made, OfObject},
     multipart::{PART_NUMBER_MAX, UploadName},
-    put::demanded,
     version::show_given,
     whole::{Said, announced, check_checksum, check_len, computed, etag_of},
 };
@@ -20,9 +19,10 @@ use crate::{
     object_lock,
     xml::{Element, Malformed, Node},
 };
+use http::HeaderMap;
 use ripstop_catalog::{
-    Checksum, ChecksumAlgorithm, Encryption, Extent, Located, Object, ObjectVersion, Upload,
-    UploadedPart,
+    Checksum, ChecksumAlgorithm, Condition, Encryption, Extent, Located, Object, ObjectVersion,
+    Upload, UploadedPart,
 };
 use ripstop_store::{EXTENTS_MAX, StoreError};
 use std::sync::Arc;
@@ -87,11 +87,21 @@ fn read_parts(root: &Node<'_>) -> Outcome<Vec<Named>> {
     Ok(parts)
 }
 
+/// What must hold of the key's present object. Unlike a put, S3 takes no tags in `If-None-Match`.
+fn conditioned(headers: &HeaderMap) -> Outcome<Condition> {
+    match condition::demand(headers)? {
+        Demand::Plain(condition) => Ok(condition),
+        Demand::NoneOf(_) => {
+            Err(Failure::from(Code::NotImplemented).with("Header", "If-None-Match"))
+        }
+    }
+}
+
 pub(super) struct Complete {
     name: UploadName,
     parts: Vec<Named>,
     said: Said,
-    demand: Outcome<Demand>,
+    condition: Outcome<Condition>,
     customer: Outcome<Option<Customer>>,
     /// How URLs of this gateway begin.
     origin: String,
@@ -128,15 +138,15 @@ impl Operate for Complete {
         // Headers of a checksum are about the object here, not about this document.
         let document = request.bare_document().await?;
         let parts = document.read(Code::MalformedXml, read_parts).await?;
-        let (said, demand) = (Said::parse(request), condition::demand(&request.headers));
+        let (said, condition) = (Said::parse(request), conditioned(&request.headers));
         let host = request.header("host").unwrap_or_default();
         let origin = format!("{}://{host}", request.scheme);
         let customer = customer(&request.headers);
-        Ok(Self { name: UploadName::parse(request), parts, said, demand, customer, origin })
+        Ok(Self { name: UploadName::parse(request), parts, said, condition, customer, origin })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Completed> {
-        let Self { name, parts, said, demand, customer, origin } = self;
+        let Self { name, parts, said, condition, customer, origin } = self;
         let UploadName { bucket, key, .. } = &name;
         let told = |object: &Object, version| Completed {
             bucket: bucket.clone(),
@@ -159,7 +169,7 @@ impl Operate for Complete {
         };
         check_upload(&upload, customer?.as_ref())?;
         let announced = announced(said, &upload)?;
-        let condition = demanded(demand?, desk, bucket, key).await?;
+        let condition = condition?;
         let (uploaded, _held) = matched(desk, &upload, &parts).await?;
         check_len(&announced, &uploaded)?;
         let (mut attributes, uploaded) = computed(upload.clone(), uploaded).await?;

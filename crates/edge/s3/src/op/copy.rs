@@ -138,8 +138,8 @@ impl Operate for Copy {
         source::check_len(desk, located.object.len)?;
         let _held = desk.allowances.extents_of(&located.object).await?;
         let of = desk.store.bucket(&bucket).await?;
-        let fresh = begin(&wanted, &desk.settings, &of, &key)?;
-        let opened = source.open(desk, &located)?;
+        let fresh = begin(&wanted, &desk.settings, &of, &key).await?;
+        let opened = source.open(desk, &located).await?;
         let passage =
             Passage { source: &source, located: &located, opened, wanted: &wanted, fresh };
         let old = &located.object.attributes;
@@ -241,9 +241,9 @@ impl Operate for Part {
         let source = self.source?;
         let customer = self.customer?;
         let upload = self.name.find(desk).await?;
-        let key = of_upload(&upload, customer.as_ref(), &desk.settings)?;
+        let key = of_upload(&upload, customer.as_ref(), &desk.settings).await?;
         let located = source.find(desk).await?;
-        let opened = source.open(desk, &located)?;
+        let opened = source.open(desk, &located).await?;
         let len = located.object.len;
         let range = match &self.range {
             Some(range) => range::of_source(range, len)?,

@@ -206,6 +206,9 @@ fn show(entry: &Entry, removed: &Removed, deleted: &mut Element) {
     deleted.optional("VersionId", entry.version.as_deref());
     if let Some(version) = removed.version.filter(|_| removed.is_marker) {
         deleted.value("DeleteMarker", true).value("DeleteMarkerVersionId", version);
+    } else if entry.version.is_some() {
+        // What was deleted for good was none.
+        deleted.value("DeleteMarker", false);
     }
 }
 

@@ -33,8 +33,7 @@ impl Operate for List {
         // Without a key the marker of an upload means nothing.
         let after_upload = if after.is_empty() { after.clone() } else { text("upload-id-marker") };
         if !after_upload.is_empty() && !could_name_upload(&after_upload) {
-            let name = "upload-id-marker";
-            return Err(Failure::argument("Invalid uploadId marker", name, &after_upload));
+            return Err(invalid_marker(&after_upload));
         }
         let wanted = ListingRequest {
             bucket: request.bucket.clone(),
@@ -50,6 +49,12 @@ impl Operate for List {
     async fn run(self, desk: &Desk) -> Outcome<Listed> {
         let Self { spelling, wanted } = self;
         let held = page_memory(desk, wanted.max).await?;
+        let ListingRequest { bucket, after, after_upload, .. } = &wanted;
+        if !after_upload.is_empty()
+            && desk.store.is_of_another_key(bucket, after, after_upload).await?
+        {
+            return Err(invalid_marker(after_upload));
+        }
         let listing = desk.store.uploads(&wanted).await?;
         let keys = listing.uploads.iter().map(|upload| &upload.key).chain(&listing.prefixes);
         let asked = [&wanted.prefix, &wanted.after, &wanted.delimiter];
@@ -80,6 +85,10 @@ impl Operate for List {
         show_prefixes(&listing.prefixes, spelling, &mut root);
         Reply::page(root.document(), held)
     }
+}
+
+fn invalid_marker(marker: &str) -> Failure {
+    Failure::argument("Invalid uploadId marker", "upload-id-marker", marker)
 }
 
 /// Whether it has the form that the store gives names of uploads, whether or not one has it.

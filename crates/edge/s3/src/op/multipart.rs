@@ -96,7 +96,7 @@ impl Operate for Create {
             object_lock::must_be_on(&of)?;
         }
         desk.own(&mut attributes, granting)?;
-        let fresh = begin(&wanted, &desk.settings, &of, &key)?;
+        let fresh = begin(&wanted, &desk.settings, &of, &key).await?;
         attributes.encryption = fresh.map(|fresh| Box::new(fresh.recorded(Vec::new())));
         let (id, created_ms) = (String::new(), 0);
         let upload =

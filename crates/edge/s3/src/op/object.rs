@@ -220,7 +220,7 @@ impl Operate for Get {
             }
             let encryption = found.located.object.attributes.encryption.as_deref();
             let (name, customer) = (self.0.name(), self.0.customer.as_ref());
-            let key = encryption::open(encryption, name, customer, &desk.settings)?;
+            let key = encryption::open(encryption, name, customer, &desk.settings).await?;
             let cover = Cover::new(&found.located.object, &span, key.as_ref());
             let (needed, within) = needed(&found.located, &cover.stored);
             let held = desk.allowances.extents_of(&needed.object).await?;

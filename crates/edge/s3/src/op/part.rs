@@ -91,7 +91,7 @@ impl Operate for Put {
     async fn run(self, desk: &Desk) -> Outcome<Taken> {
         let upload = self.name.find(desk).await?;
         let (expectation, customer) = (self.expectation?, self.customer?);
-        let key = of_upload(&upload, customer.as_ref(), &desk.settings)?;
+        let key = of_upload(&upload, customer.as_ref(), &desk.settings).await?;
         let given = expectation.algorithm();
         let algorithm = part_algorithm(&upload, given)?;
         if given.is_none() && upload.checksum.is_some_and(|(_, composite)| composite) {

@@ -59,7 +59,7 @@ impl Passage<'_> {
             let encryption = match (&old.encryption, &opened, fresh) {
                 (Some(encryption), Some(key), Some(fresh)) => {
                     let name = (target.bucket.as_str(), target.key.as_str());
-                    Some(rewrapped(encryption, key, fresh, wanted, &desk.settings, name)?)
+                    Some(rewrapped(encryption, key, fresh, wanted, &desk.settings, name).await?)
                 }
                 (_, _, _) => None,
             };

@@ -61,10 +61,10 @@ impl Source {
     }
 
     /// The data key of the object that was found, if it is encrypted.
-    pub(super) fn open(&self, desk: &Desk, located: &Located) -> Outcome<Option<DataKey>> {
+    pub(super) async fn open(&self, desk: &Desk, located: &Located) -> Outcome<Option<DataKey>> {
         let encryption = located.object.attributes.encryption.as_deref();
         let name = (self.subject.bucket.as_str(), self.subject.key.as_str());
-        encryption::open(encryption, name, self.customer.as_ref(), &desk.settings)
+        encryption::open(encryption, name, self.customer.as_ref(), &desk.settings).await
     }
 
     /// The object, if its preconditions hold.

@@ -21,6 +21,8 @@ pub(crate) const NOBODY: &str = "";
 
 pub(crate) struct People {
     pub(crate) to: SocketAddr,
+    /// What is behind it.
+    pub(crate) store: Store,
     _folder: tempfile::TempDir,
 }
 
@@ -57,8 +59,8 @@ impl People {
         let settings = FrontSettings { part_len_min: 1, encryption, ..FrontSettings::default() };
         let shutdown = CancellationToken::new();
         let observer = Arc::new(Unobserved);
-        tokio::spawn(serve(listener, store, keyring, settings, observer, shutdown));
-        Self { to, _folder: folder }
+        tokio::spawn(serve(listener, store.clone(), keyring, settings, observer, shutdown));
+        Self { to, store, _folder: folder }
     }
 
     /// With a bucket of Alice's that has some objects.

@@ -91,7 +91,12 @@ async fn bodies_without_a_signature_are_held_against_what_is_said_of_them() {
         let call = Call::new("PUT", &path).header("x-amz-content-sha256", sha256);
         call.send_unsigned(face.to, b"body")
     };
-    assert_eq!(put("nonsense").await.code(), "InvalidArgument");
+    let nonsense = put("nonsense").await;
+    assert_eq!((nonsense.status, nonsense.code().as_str()), (400, "XAmzContentSHA256Mismatch"));
+    let told = crate::text(&nonsense);
+    let computed = crate::client::sha256(b"body");
+    assert!(told.contains("<ClientComputedContentSHA256>nonsense</"), "{told}");
+    assert!(told.contains(&format!("<S3ComputedContentSHA256>{computed}</")), "{told}");
     assert_eq!(put(&crate::client::sha256(b"other")).await.code(), "XAmzContentSHA256Mismatch");
     // There is no key to verify its chunks with.
     let chunks = put("STREAMING-AWS4-HMAC-SHA256-PAYLOAD").await;

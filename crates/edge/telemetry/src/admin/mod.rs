@@ -1,6 +1,10 @@
 mod buckets;
 mod check;
+<<<<<<< HEAD
 mod gateways;
+=======
+mod giving;
+>>>>>>> w-pg
 mod guard;
 mod keys;
 mod reload;
@@ -15,7 +19,11 @@ mod users;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
+<<<<<<< HEAD
 pub use gateways::{GatewayStatus, Gateways};
+=======
+pub use giving::{GiveBucket, NotGiven};
+>>>>>>> w-pg
 pub use keys::{GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, keys_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
@@ -111,6 +119,8 @@ pub struct Admin {
     pub keys: Option<Keys>,
     /// Changes users, keys and policies; without it, that cannot be asked for.
     pub users: Option<ChangeUsers>,
+    /// Gives buckets to other accounts; without it, that cannot be asked for.
+    pub give: Option<GiveBucket>,
     /// Memory tiers, by name.
     pub tiers: Vec<NamedTier>,
     /// The gateways over the catalog; without it, they are not shown.
@@ -146,6 +156,13 @@ struct Desk {
     shutdown: CancellationToken,
 }
 
+impl Desk {
+    /// Whether nobody is let in but who may do anything anyway.
+    const fn is_guarded(&self) -> bool {
+        self.token.is_some() || self.is_private
+    }
+}
+
 fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -> Router {
     let names = settings.names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let (checking, reloading) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
@@ -159,6 +176,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/metrics", get(metrics))
         .route("/status", get(show_status))
         .route("/buckets", get(show_buckets))
+        .route("/buckets/{bucket}/owner", post(give_bucket))
         .route("/keys", get(show_keys))
         .route("/gateways", get(show_gateways))
         .route("/users", post(change_users).layer(DefaultBodyLimit::max(users::COMMAND_LEN_MAX)))
@@ -212,6 +230,14 @@ async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Respon
     buckets::answer(desk.admin.store.as_ref(), asked).await
 }
 
+async fn give_bucket(
+    State(desk): State<Desk>,
+    Path(bucket): Path<String>,
+    asked: giving::Asked,
+) -> Response {
+    giving::answer(desk.admin.give.as_ref(), desk.is_guarded(), bucket, asked).await
+}
+
 async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
     keys::answer(desk.admin.keys.as_ref(), asked)
 }
@@ -221,8 +247,7 @@ async fn show_gateways(State(desk): State<Desk>) -> Response {
 }
 
 async fn change_users(State(desk): State<Desk>, command: Bytes) -> Response {
-    let is_guarded = desk.token.is_some() || desk.is_private;
-    users::answer(desk.admin.users.as_ref(), is_guarded, command).await
+    users::answer(desk.admin.users.as_ref(), desk.is_guarded(), command).await
 }
 
 async fn show_tiers(State(desk): State<Desk>) -> Response {

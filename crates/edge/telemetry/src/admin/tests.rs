@@ -1,4 +1,5 @@
 mod buckets;
+mod giving;
 mod keys;
 mod packs;
 mod stranger;
@@ -107,6 +108,7 @@ fn admin(metrics: Option<Metrics>) -> Admin {
         catalog: None,
         keys: None,
         users: None,
+        give: None,
         tiers: Vec::new(),
         gateways: None,
     }

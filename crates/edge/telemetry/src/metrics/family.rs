@@ -149,6 +149,11 @@ families! {
     LIFECYCLE_MOVED_BYTES = Counter "lifecycle_moved" Bytes: "Their bytes, as they are stored.";
     LIFECYCLE_LEFT = Counter "lifecycle_left": "What was due by rules of buckets and stayed as it was, since it was refused or failed.";
     WEBHOOK_LOST = Counter "webhook_events_lost": "Events that the webhook was not told: it did not take them, or too many waited.";
+    KMS_CALLS = Counter "kms_calls": "Calls of the key service, each try by itself, by outcome.";
+    KMS_SECONDS = Counter "kms_call" Seconds: "Time that these calls took.";
+    KMS_FOUND = Counter "kms_keys_found": "Keys that were in memory, and so not asked of the key service.";
+    KMS_TURNED_AWAY = Counter "kms_turned_away": "What the key service was not asked, since it had not answered just before or too much waited.";
+    KMS_CACHED = Gauge "kms_keys_cached": "Opened keys that are in memory.";
     STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
     BUCKET_BYTES = Gauge "bucket" Bytes: "Bytes of the bucket's objects, and of the parts of its unfinished uploads.";
     BUCKET_OBJECTS = Gauge "bucket_objects": "Objects of the bucket.";

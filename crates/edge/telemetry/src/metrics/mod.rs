@@ -2,6 +2,7 @@ mod bucket;
 mod catalog;
 mod family;
 mod hot_rows;
+mod kms_rows;
 mod kv_rows;
 mod lifecycle_rows;
 mod pack_rows;
@@ -40,6 +41,7 @@ use request::RequestCounts;
 use ripstop_catalog::Catalog;
 use ripstop_hot::HotPool;
 use ripstop_keeper::AgedCounts;
+use ripstop_kms::Kms;
 use ripstop_kv::KvStatus;
 use ripstop_memory::CodedMemory;
 use ripstop_model::PoolId;
@@ -89,6 +91,7 @@ struct Watched {
     store: Option<Store>,
     aged: Option<Arc<AgedCounts>>,
     webhooks: Option<WebhookWatch>,
+    kms: Option<Kms>,
     /// Of the store, by name.
     store_pools: Vec<(String, PoolId)>,
     kv: Option<KvWatch>,
@@ -151,6 +154,11 @@ impl Metrics {
     /// Shows how many events webhooks were not told: by name.
     pub fn watch_webhooks(&self, lost: WebhookWatch) {
         self.counted.watched().webhooks = Some(lost);
+    }
+
+    /// Shows what is asked of the key service, while there is one.
+    pub fn watch_kms(&self, kms: Kms) {
+        self.counted.watched().kms = Some(kms);
     }
 
     /// Shows what the door that speaks memcached did and has.
@@ -283,6 +291,11 @@ impl Counted {
         Ok(())
     }
 
+    fn encode_kms(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let kms = self.watched().kms.clone().filter(Kms::is_there);
+        kms.map_or(Ok(()), |kms| kms_rows::encode(&kms.reading(), sheet))
+    }
+
     fn encode_kv(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let kv = self.watched().kv.clone();
         kv.map_or(Ok(()), |watch| kv_rows::encode(&watch, sheet))
@@ -348,6 +361,7 @@ impl Collector for Counted {
         self.encode_store(&mut sheet)?;
         self.encode_aged(&mut sheet)?;
         self.encode_webhooks(&mut sheet)?;
+        self.encode_kms(&mut sheet)?;
         self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)?;

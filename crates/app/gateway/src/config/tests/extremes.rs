@@ -63,6 +63,7 @@ fn surroundings(section: &str) -> &'static [&'static str] {
             "access_keys = [\"KEY\"]\npromise = \"1:1s\"\nshare = 0.5",
             "access_keys = [\"KEY\"]\npromise = \"1:1s\"",
         ],
+        "kms" => &["url = \"https://127.0.0.1:1\"\ntoken = \"t\""],
         _ => &[""],
     }
 }
@@ -83,7 +84,10 @@ fn text(section: &str, keys: &str) -> String {
         "tenant" => format!("[[tenant]]\nname = \"t\"\n{keys}\n"),
         _ => String::new(),
     };
-    let kv = if section == "kv" { format!("[kv]\n{keys}\n") } else { String::new() };
+    let kv = match section {
+        "kv" | "kms" => format!("[{section}]\n{keys}\n"),
+        _ => String::new(),
+    };
     format!("{kv}{}[[pool]]\nname = \"p\"\n{pool}\n{nodes}{tenant}", tables.concat())
 }
 
@@ -98,7 +102,7 @@ fn keys(section: &str) -> Vec<String> {
 /// Everything of every key that is not refused; what is refused names the key.
 fn accepted() -> BTreeMap<String, (String, Config)> {
     let (mut accepted, mut complaints) = (BTreeMap::new(), Vec::new());
-    for section in ["gateway", "store", "quotas", "pool", "node", "tenant", "kv"] {
+    for section in ["gateway", "store", "quotas", "pool", "node", "tenant", "kv", "kms"] {
         for key in keys(section) {
             for (value, beside) in VALUES
                 .iter()

@@ -87,3 +87,30 @@ async fn links_and_pipes_are_no_fragments() {
     symlink(&other, folder).unwrap();
     assert_eq!(cached(&node, 0, &[8]), None, "a link to a folder");
 }
+
+#[tokio::test]
+async fn a_link_may_lead_to_the_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let Some(_) = known(root.path()).await else { return };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    symlink(root.path(), &link).unwrap();
+    let node = directory(&link);
+    node.health().await.unwrap();
+    // Where a link is followed for the first time, that is noted first, by who may wait.
+    let mut read = None;
+    for _ in 0..100 {
+        assert_eq!(node.get_pieces(NAME, 0, &[4, 4]).await.unwrap(), body());
+        read = cached(&node, 0, &[4, 4]);
+        if read.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(read, Some(body()));
+    let other = elsewhere.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    assert_eq!(cached(&node, 0, &[4, 4]), None, "it leads elsewhere now");
+}
