@@ -6,11 +6,8 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
-<<<<<<< HEAD
     fleet::names_of,
-=======
     kms,
->>>>>>> w-pg
     object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
@@ -452,8 +449,7 @@ mod tests {
         let metrics = telemetry.metrics.clone();
         let fleet = fleet_of(&config, &assembly, config.listen).unwrap();
         let seams = (reread, nobody);
-        let reload =
-            Reload::begin(seams, &config, credentials, &assembly, fleet, metrics).unwrap();
+        let reload = Reload::begin(seams, &config, credentials, &assembly, fleet, metrics).unwrap();
         let said = reload.reload().unwrap();
         assert_eq!(said, "credentials and 0 tenants are in force");
         fs::write(&file, text(&folder.path().join("data"), "20")).unwrap();

@@ -7,11 +7,8 @@ use crate::{
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
-<<<<<<< HEAD
     fleet::{self, Beating, fleet_of},
-=======
     giving::giving,
->>>>>>> w-pg
     inventory::InventoryMaker,
     kms,
     kv::KvPort,
@@ -181,8 +178,7 @@ impl Gateway {
         let seams = (start.reread, start.planning);
         let metrics = telemetry.metrics.clone();
         let fleet = fleet_of(&config, &assembly, listen)?;
-        let reload =
-            Reload::begin(seams, &config, self.keys, &assembly, fleet.clone(), metrics)?;
+        let reload = Reload::begin(seams, &config, self.keys, &assembly, fleet.clone(), metrics)?;
         fleet::begin(&fleet, assembly.catalog.is_shared()).await?;
         let beating = Beating::begin(&fleet);
         reload.renew_with(ports.all_tls());

@@ -126,9 +126,8 @@ impl State {
     /// What it takes of a tenant's promise in a pool.
     pub(crate) fn promised(&self, pool: &str, tenant: TenantId) -> u64 {
         let pool = self.pools.iter().position(|known| known.name == pool);
-        let is_it = |thing: &&Thing| {
-            pool.is_some_and(|pool| thing.kind == Kind::Promise { pool, tenant })
-        };
+        let is_it =
+            |thing: &&Thing| pool.is_some_and(|pool| thing.kind == Kind::Promise { pool, tenant });
         self.things.values().find(is_it).map_or(0, |thing| thing.taken)
     }
 

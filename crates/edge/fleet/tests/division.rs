@@ -152,4 +152,3 @@ async fn it_shows_who_lives() {
     let again = world.join(2).await;
     assert_eq!(again.fleet.sights()[1].gateway.epoch, 2);
 }
-

@@ -71,8 +71,7 @@ async fn course() {
     let catalog = Arc::new(Stalling::default());
     let nodes: Vec<_> = (0..6).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
     let seen = nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
-    let shared =
-        StoreSettings { is_shared: true, stripe_max: PIECE as u32, ..store_settings() };
+    let shared = StoreSettings { is_shared: true, stripe_max: PIECE as u32, ..store_settings() };
     let (form, memory) = (Form::spread(6, 4), Memory::new(16 << 20));
     let gateway = store_by(catalog.clone(), seen, form, memory, (shared, settings()));
     gateway.create_bucket("b").await.expect("created");

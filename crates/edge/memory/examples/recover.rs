@@ -45,7 +45,8 @@ async fn fill(memory: &CodedMemory, items: usize, len: usize) {
             tokio::spawn(async move {
                 for number in (task..items).step_by(AT_ONCE) {
                     let key = key(number);
-                    let put = |turn| memory.put(key.as_bytes(), value(number, turn, len), Presence::Any);
+                    let put =
+                        |turn| memory.put(key.as_bytes(), value(number, turn, len), Presence::Any);
                     put(1).await.expect("servers are well");
                     match turn_of(number) {
                         None => {
@@ -83,7 +84,8 @@ async fn audit(memory: &CodedMemory, items: usize, len: usize) {
 
 #[tokio::main(worker_threads = 2)]
 async fn main() {
-    let number = |at, default| env::args().nth(at).map_or(default, |it| it.parse().expect("a number"));
+    let number =
+        |at, default| env::args().nth(at).map_or(default, |it| it.parse().expect("a number"));
     let (items, len) = (number(1, 1_000_000), number(2, 64));
     let mut servers: Vec<Server> = (0..SERVERS).map(|_| Server::start()).collect();
     let settings = || CodedMemorySettings {

@@ -123,11 +123,8 @@ fn slow(seed: u64) -> Arc<dyn Node> {
 }
 
 fn pool(memory: &Memory) -> Pool {
-    let nodes = (0..6).map(|id| PoolNode {
-        id: NodeId(id),
-        lanes: LANES,
-        node: slow(u64::from(id)),
-    });
+    let nodes =
+        (0..6).map(|id| PoolNode { id: NodeId(id), lanes: LANES, node: slow(u64::from(id)) });
     let (to, mut aftermath) = ripstop_runtime::aftermaths();
     tokio::spawn(async move { while aftermath.recv().await.is_some() {} });
     let policy = ripstop_policy::by_name("fixed", &PolicySettings::default()).unwrap();

@@ -1,10 +1,7 @@
 mod buckets;
 mod check;
-<<<<<<< HEAD
 mod gateways;
-=======
 mod giving;
->>>>>>> w-pg
 mod guard;
 mod keys;
 mod reload;
@@ -19,11 +16,8 @@ mod users;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
-<<<<<<< HEAD
 pub use gateways::{GatewayStatus, Gateways};
-=======
 pub use giving::{GiveBucket, NotGiven};
->>>>>>> w-pg
 pub use keys::{GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, keys_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
