@@ -171,7 +171,12 @@ async fn holds_any(connection: &Connection) -> Result<bool, Failure> {
         Ask(Sql::After(table), vec![Value::Bytes(Vec::new()), end, Value::limit(1)])
     };
     let asks = Table::ALL.into_iter().filter(|table| match table {
-        Table::Facts | Table::Nodes | Table::Sessions | Table::Watermarks | Table::Leases => false,
+        Table::Facts
+        | Table::Nodes
+        | Table::Sessions
+        | Table::Watermarks
+        | Table::Leases
+        | Table::Gateways => false,
         Table::Buckets
         | Table::Objects
         | Table::Stripes
