@@ -3,14 +3,19 @@
 
 use crate::{
     fault::LinkFault,
-    label,
     keepsake::Keepsake,
+    label,
     name::{Names, StoredKey},
     wire::{self, Answer, Nonsense, Parsed},
 };
 use bytes::{Bytes, BytesMut};
 use ripstop_tier::{FoundItem, ItemName, Version};
-use std::{collections::{BTreeMap, BTreeSet}, io, net::SocketAddr, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    net::SocketAddr,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -47,7 +52,8 @@ impl Found {
             StoredKey::Named(name) => Some(name),
             StoredKey::Place(_) => label::copied(item),
         };
-        let Some((name, said)) = name.and_then(|name| Some((name, label::said(names, name, item)?)))
+        let Some((name, said)) =
+            name.and_then(|name| Some((name, label::said(names, name, item)?)))
         else {
             return false;
         };
@@ -97,11 +103,7 @@ impl Survey {
 
     /// All that the server has of the tier. What is damaged goes, and what is nobody's if it has
     /// items of nobody else.
-    pub(crate) async fn look(
-        &mut self,
-        names: &Names,
-        is_alone: bool,
-    ) -> Result<Found, LinkFault> {
+    pub(crate) async fn look(&mut self, names: &Names, is_alone: bool) -> Result<Found, LinkFault> {
         self.outlast_others().await?;
         let kept = self.get(&names.keepsake()).await?;
         let floor = kept.and_then(|token| names.floor(&token));
