@@ -45,6 +45,13 @@ impl Locks {
         self.0.entry(name).or_default().is_held = true;
     }
 
+    /// Somebody asks to pass by what can be passed by: it may be gone at any time.
+    pub(crate) fn may_be_passed(&mut self, name: &VersionName) {
+        if let Some(lock) = self.0.get_mut(name) {
+            lock.governed_until_ms = 0;
+        }
+    }
+
     /// Somebody asks that it be held no more.
     pub(crate) fn may_be_freed(&mut self, name: VersionName) {
         self.0.entry(name).or_default().may_be_freed = true;

@@ -78,6 +78,11 @@ impl Catalog for WatchedCatalog {
         let Watcher { world, life } = &self.watcher;
         life.go_on().await;
         world.trace.note(format_args!("commit {now_ms} {changes:?}"));
+        for change in &changes {
+            if let Change::DeleteObject { bucket, key, tombstone, .. } = change {
+                world.note_deletion((bucket.clone(), key.clone()), tombstone.is_some());
+            }
+        }
         let outcomes = self.inner.commit(now_ms, changes).await;
         life.go_on().await;
         world.trace.note(format_args!("committed {outcomes:?}"));

@@ -7,6 +7,7 @@ use crate::{
     trace::Trace,
 };
 use std::{
+    collections::BTreeSet,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -27,6 +28,8 @@ pub(crate) struct World {
     wall: Mutex<SystemTime>,
     /// What the wall clock showed as the session began, and when that was.
     steady: Mutex<Option<(SystemTime, Instant)>>,
+    /// What was deleted while too few nodes took the record of it: a rebuild may find it.
+    untold: Mutex<BTreeSet<(String, String)>>,
 }
 
 fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -46,6 +49,7 @@ impl World {
             disk: Mutex::new(Vec::new()),
             wall: Mutex::new(UNIX_EPOCH + WALL),
             steady: Mutex::new(None),
+            untold: Mutex::new(BTreeSet::new()),
         }
     }
 
@@ -95,6 +99,21 @@ impl World {
 
     pub(crate) fn set_disk(&self, content: Vec<u8>) {
         *lock(&self.disk) = content;
+    }
+
+    /// A name of the catalog was deleted, which nodes have a record of or not.
+    pub(crate) fn note_deletion(&self, name: (String, String), is_told: bool) {
+        let mut untold = lock(&self.untold);
+        if is_told {
+            untold.remove(&name);
+        } else {
+            untold.insert(name);
+        }
+    }
+
+    /// What was deleted without a record at the nodes.
+    pub(crate) fn untold(&self) -> BTreeSet<(String, String)> {
+        lock(&self.untold).clone()
     }
 
     pub(crate) fn wall(&self) -> SystemTime {
