@@ -6,7 +6,7 @@ use crate::history::{Call, Came, Deed, When};
 use std::{collections::BTreeSet, hash::Hasher as _};
 use twox_hash::XxHash3_64;
 
-/// After so many states a search is given up: it would take longer, and more memory, than anybody
+/// After this many states a search is given up: it would take longer, and more memory, than anybody
 /// has. Where there is an order one is found long before.
 const STATES_MAX: usize = 200_000;
 
@@ -215,7 +215,7 @@ pub(crate) fn check(calls: &[Call], keeps: bool) -> Result<Order, String> {
     check_within(calls, keeps, STATES_MAX)
 }
 
-/// The same, given up after so many states.
+/// The same, given up after this many states.
 fn check_within(calls: &[Call], keeps: bool, states_max: usize) -> Result<Order, String> {
     let (tried, most) = (BTreeSet::new(), (0, Versions::new()));
     let mut search = Search { calls, keeps, states_max, tried, most };

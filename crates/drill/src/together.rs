@@ -375,7 +375,7 @@ impl Together {
     }
 }
 
-/// A time so many seconds later, or earlier.
+/// A time this many seconds later, or earlier.
 fn shifted(time: std::time::SystemTime, by_s: i64) -> std::time::SystemTime {
     let by = Duration::from_secs(by_s.unsigned_abs());
     if by_s < 0 { time - by } else { time + by }
