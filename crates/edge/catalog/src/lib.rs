@@ -38,6 +38,7 @@ pub mod conformance;
 mod embedded;
 mod error;
 mod grouped;
+mod in_turn;
 mod key;
 mod listing;
 #[cfg(any(test, feature = "conformance"))]
@@ -62,6 +63,7 @@ pub use embedded::{
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
+pub use in_turn::{InTurn, MayPass, Retries, Transaction, commit_in_turn};
 pub use key::{object_bucket, object_key, split_object_key};
 pub use listing::{
     ListedObject, ListedUpload, ListedVersion, Listing, ListingRequest, PAGE_LEN_MAX,
