@@ -11,8 +11,8 @@ const MEETINGS: u64 = 1 << 40;
 /// Meetings of a session, at most.
 const MEETINGS_MAX: u64 = 1 << 20;
 /// One drill in this many is calm, with nodes that take this long on average, and this many late
-/// pieces of a thousand. What is read takes a while by the nodes only: all of an object of a drill fits
-/// what the server keeps for its client.
+/// pieces of a thousand. What is read takes a while by the nodes only: all of an object of a drill
+/// fits what the server keeps for its client.
 const CALM_IN: u64 = 8;
 const CALM_NODE_MS: u64 = 20;
 const CALM_LAGS: u32 = 150;
