@@ -9,6 +9,7 @@ use crate::{
     plan::{End, Kill, Plan},
     session::{self, Stage},
     tempo::Tempo,
+    together,
     trace::Trace,
     world::World,
 };
@@ -90,6 +91,9 @@ fn sessions(
     let config = Arc::new(session::config(plan, folder.path()).map_err(shown)?);
     let (plan, world) = (Arc::new(plan.clone()), world.clone());
     let stage = Stage { plan: plan.clone(), world, history: history.clone(), config };
+    if let Some(fleet) = &plan.fleet {
+        return together::play(&stage, fleet);
+    }
     session::make_catalog(&stage.world)?;
     for (at, session) in plan.sessions.iter().enumerate() {
         let left = session::play(&stage, at, session);

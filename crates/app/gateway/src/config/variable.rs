@@ -7,8 +7,8 @@ const TABLES: &[&str] = &["gateway", "store", "quotas", "kv", "kms"];
 const LISTS: &[&str] = &["pool", "node", "tenant", "tier"];
 
 /// Lays variables over the file's table: `RIPSTOP_<SECTION>_<KEY>` for `gateway`, `store`,
-/// `quotas`, `kv` and `kms`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node`, `tenant` and `tier`. Values are
-/// written as in the file; what is no TOML value is a string.
+/// `quotas`, `kv` and `kms`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node`, `tenant` and
+/// `tier`. Values are written as in the file; what is no TOML value is a string.
 pub(super) fn overlay(
     table: &mut Table,
     variables: impl IntoIterator<Item = (String, String)>,
