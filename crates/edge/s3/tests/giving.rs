@@ -5,7 +5,6 @@
 #[allow(dead_code, reason = "each user takes its part")]
 mod client;
 #[path = "common/mod.rs"]
-#[allow(dead_code, reason = "each user takes its part")]
 mod common;
 #[path = "common/people.rs"]
 #[allow(dead_code, reason = "each user takes its part")]
