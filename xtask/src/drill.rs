@@ -15,9 +15,12 @@ pub(crate) struct Arguments {
     /// and see that the drill finds it; with a word, only those whose names have it.
     #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "WORD")]
     planted: Option<String>,
+    /// Plant the three of them that CI plants, in a build like that of the tests.
+    #[arg(long, conflicts_with = "planted")]
+    few: bool,
     /// What is played in a night: ten thousand drills, a thousand in two processes each, and all
     /// planted bugs.
-    #[arg(long, conflicts_with = "planted")]
+    #[arg(long, conflicts_with_all = ["planted", "few"])]
     nightly: bool,
     /// What the drill is told: `--help` shows what there is.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -27,6 +30,9 @@ pub(crate) struct Arguments {
 pub(crate) fn drill(arguments: &Arguments) -> Result<()> {
     if let Some(word) = &arguments.planted {
         return planted::all(word);
+    }
+    if arguments.few {
+        return few();
     }
     if arguments.nightly {
         return nightly::play();

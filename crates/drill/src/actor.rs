@@ -54,6 +54,8 @@ pub(crate) struct Actor {
     pub(crate) world: Arc<World>,
     pub(crate) number: u8,
     pub(crate) taste: Arc<Taste>,
+    /// Of a hundred requests this many are about objects with clients' keys.
+    pub(crate) customers: u64,
     pub(crate) meets: Meets,
     /// Whether there is nothing that excuses an answer which says that it did not work.
     pub(crate) is_strict: bool,

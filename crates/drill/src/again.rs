@@ -41,12 +41,21 @@ async fn held(catalog: &dyn Catalog) -> Result<HeldObjects> {
     Ok(held)
 }
 
+/// Compares what is a catalog for several gateways with what a rebuild finds.
+pub(crate) fn compare_with(stage: &Stage, catalog: &dyn Catalog) -> Result<()> {
+    rehearse(async {
+        let host = Host::with_threads(stage.plan.seed, stage.world.wall());
+        host.run(found(stage, Some(catalog))).await
+    })
+    .map(drop)
+}
+
 /// Compares the catalog with what a rebuild finds; which takes its place if that is lost.
 pub(crate) fn compare(stage: &Stage, is_lost: bool) -> Result<()> {
     // A judge asks while it holds its thread; who answers it does nothing else meanwhile.
     let content = rehearse(async {
         let host = Host::with_threads(stage.plan.seed, stage.world.wall());
-        host.run(found(stage)).await
+        host.run(found(stage, None)).await
     })?;
     if is_lost {
         stage.world.set_disk(content);
@@ -70,7 +79,8 @@ async fn nodes_of(again: &Embedded, pool: &PoolConfig, world: &World) -> Result<
     Ok(nodes)
 }
 
-async fn found(stage: &Stage) -> Result<Vec<u8>> {
+/// What a rebuild finds, compared with a catalog; if none is told, with the one on the disk.
+async fn found(stage: &Stage, catalog: Option<&dyn Catalog>) -> Result<Vec<u8>> {
     let Stage { world, config, .. } = stage;
     let disk = PowerCutDisk::new(Vec::new(), usize::MAX);
     let again = Embedded::open_on(disk.clone(), CatalogSettings::default())?;
@@ -85,9 +95,13 @@ async fn found(stage: &Stage) -> Result<Vec<u8>> {
     let (progress, scratch) = (RebuildProgress::default(), config.data.join("scratch"));
     let report = rebuild(&again, pools, &scratch, &progress, &seals).await?;
     note_keys(config, &again).await?;
-    let catalog =
-        Embedded::open_on(PowerCutDisk::new(world.disk(), usize::MAX), CatalogSettings::default())?;
-    let (held, found) = (held(&catalog).await?, held(&again).await?);
+    let known = if let Some(catalog) = catalog {
+        held(catalog).await?
+    } else {
+        let disk = PowerCutDisk::new(world.disk(), usize::MAX);
+        held(&Embedded::open_on(disk, CatalogSettings::default())?).await?
+    };
+    let (held, found) = (known, held(&again).await?);
     for name in held.keys().chain(found.keys()) {
         let (held, found) = (held.get(name), found.get(name));
         ensure!(

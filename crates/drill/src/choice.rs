@@ -18,6 +18,10 @@ impl Actor {
             }
             let thinks = self.taste.thinks_ms as f64 * self.dice().exponential();
             sleep(Duration::from_micros((thinks * 1000.0) as u64)).await;
+            if self.customers > 0 && self.below(100) < self.customers {
+                self.ask_with_a_key().await;
+                continue;
+            }
             let taste = self.taste.clone();
             let kind = taste.next(self.dice());
             self.act(kind).await;

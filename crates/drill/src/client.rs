@@ -2,6 +2,7 @@
 
 use crate::{
     ask::Ask,
+    door::{Door, Doors},
     wire::{CutWire, UNDER_WAY},
 };
 use bytes::Bytes;
@@ -14,10 +15,19 @@ use hyper_util::rt::TokioIo;
 use ripstop_delay::Dice;
 use ripstop_listen::Handed;
 use std::time::Duration;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How long one who comes to a closed door waits before it tries again.
+const REFUSED_AFTER: Duration = Duration::from_millis(20);
+/// Where there are several doors, one request in this many goes to one that is drawn again.
+const ELSEWHERE_ONE_IN: u64 = 3;
+
+/// A connection, and what says that its gateway is gone.
+type Sender = (SendRequest<Full<Bytes>>, CancellationToken);
 
 /// How connections fare, in a thousand.
 #[derive(Clone, Copy, Default, Debug)]
@@ -68,27 +78,26 @@ pub(crate) fn texts(document: &str, name: &str) -> Vec<String> {
 /// One connection after the other, one request at a time.
 #[derive(Debug)]
 pub(crate) struct DrillClient {
-    port: mpsc::Sender<Handed>,
-    sender: Option<SendRequest<Full<Bytes>>>,
+    doors: Doors,
+    sender: Option<Sender>,
     pub(crate) dice: Dice,
     weather: Weather,
     number: u8,
 }
 
 impl DrillClient {
-    pub(crate) fn new(
-        port: mpsc::Sender<Handed>,
-        dice: Dice,
-        weather: Weather,
-        number: u8,
-    ) -> Self {
-        Self { port, sender: None, dice, weather, number }
+    pub(crate) fn new(doors: Doors, dice: Dice, weather: Weather, number: u8) -> Self {
+        Self { doors, sender: None, dice, weather, number }
     }
 
-    async fn connect(&mut self) -> Option<SendRequest<Full<Bytes>>> {
+    async fn connect(&mut self) -> Option<Sender> {
+        let Some(Door { port, gone }) = self.doors.pick(&mut self.dice) else {
+            sleep(REFUSED_AFTER).await;
+            return None;
+        };
         let (mine, end) = tokio::io::duplex(UNDER_WAY);
         let address = Some([192, 0, 2, self.number].into());
-        self.port.send(Handed { end, address }).await.ok()?;
+        port.send(Handed { end, address }).await.ok()?;
         let dice = Dice::new(self.dice.next_u64());
         let Weather { lags, cuts } = self.weather;
         let wire = CutWire::new(mine, dice, lags, cuts);
@@ -96,11 +105,14 @@ impl DrillClient {
         ripstop_host::spawn(async move {
             let _ = connection.await;
         });
-        Some(sender)
+        Some((sender, gone))
     }
 
     /// Asks, and waits for the whole answer; nothing if none came.
     pub(crate) async fn send(&mut self, ask: Ask) -> Option<Answer> {
+        if self.doors.are_several() && self.dice.below(ELSEWHERE_ONE_IN) == 0 {
+            self.sender = None;
+        }
         let answer = timeout(PATIENCE, self.exchange(ask)).await.ok().flatten();
         if answer.is_none() {
             self.sender = None;
@@ -109,15 +121,22 @@ impl DrillClient {
     }
 
     async fn exchange(&mut self, ask: Ask) -> Option<Answer> {
-        let mut sender = match self.sender.take().filter(|sender| !sender.is_closed()) {
+        let (mut sender, gone) = match self.sender.take().filter(|(it, _)| !it.is_closed()) {
             Some(sender) => sender,
             None => self.connect().await?,
         };
-        sender.ready().await.ok()?;
-        let response = sender.send_request(ask.sign()).await.ok()?;
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.ok()?.to_bytes();
-        self.sender = Some(sender);
+        let answered = async {
+            sender.ready().await.ok()?;
+            let response = sender.send_request(ask.sign()).await.ok()?;
+            let (parts, body) = response.into_parts();
+            Some((parts, body.collect().await.ok()?.to_bytes()))
+        };
+        let (parts, body) = tokio::select! {
+            biased;
+            () = gone.cancelled() => return None,
+            answered = answered => answered?,
+        };
+        self.sender = Some((sender, gone));
         Some(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Life {
     over: Notify,
     node_operations: AtomicU64,
     /// The operation of a node at which it ends.
-    last: u64,
+    last: AtomicU64,
 }
 
 impl Life {
@@ -19,13 +19,18 @@ impl Life {
             is_over: AtomicBool::new(false),
             over: Notify::new(),
             node_operations: AtomicU64::new(0),
-            last: last.unwrap_or(u64::MAX),
+            last: AtomicU64::new(last.unwrap_or(u64::MAX)),
         }
     }
 
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.over.notify_one();
+    }
+
+    /// From now on no operation of a node ends it.
+    pub(crate) fn spare(&self) {
+        self.last.store(u64::MAX, Ordering::Relaxed);
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -46,7 +51,8 @@ impl Life {
 
     /// Counts an operation of a node; whether it is the last, of which nobody hears.
     pub(crate) fn is_last(&self) -> bool {
-        self.node_operations.fetch_add(1, Ordering::Relaxed) + 1 >= self.last
+        self.node_operations.fetch_add(1, Ordering::Relaxed) + 1
+            >= self.last.load(Ordering::Relaxed)
     }
 
     /// How many there were.

@@ -3,7 +3,12 @@
 //! after it was asked for, or never.
 
 use crate::history::{Call, Came, Deed, When};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, hash::Hasher as _};
+use twox_hash::XxHash3_64;
+
+/// After so many states a search is given up: it would take longer, and more memory, than anybody
+/// has. Where there is an order one is found long before.
+const STATES_MAX: usize = 200_000;
 
 /// What a key stands for: its versions from the first on; without versioning, one at most.
 type Versions = Vec<Version>;
@@ -110,7 +115,10 @@ fn is_look(call: &Call) -> bool {
 struct Search<'a> {
     calls: &'a [Call],
     keeps: bool,
-    tried: BTreeSet<(Vec<bool>, Versions)>,
+    states_max: usize,
+    /// What was tried, as sums of it: that of two of them are the same is less likely than a fault
+    /// of the machine.
+    tried: BTreeSet<[u64; 2]>,
     /// How far it came at most, and from where.
     most: (usize, Versions),
 }
@@ -138,24 +146,52 @@ impl Search<'_> {
         if calls.iter().zip(&done).all(|(call, done)| *done || call.came == Came::Unknown) {
             return true;
         }
-        if !self.tried.insert((done.clone(), state.clone())) {
+        if self.tried.len() >= self.states_max || !self.tried.insert(sum(&done, state)) {
             return false;
         }
         let first = first_end(calls, &done);
-        for at in 0..calls.len() {
-            let call = &calls[at];
-            if done[at] || call.begun > first || is_look(call) {
-                continue;
-            }
-            let Some(next) = apply(state, &call.deed, &call.came, self.keeps) else { continue };
+        let open = |at: &usize| !done[*at] && calls[*at].begun < first;
+        let (looks, deeds): (Vec<usize>, Vec<usize>) =
+            (0..calls.len()).filter(open).partition(|at| is_look(&calls[*at]));
+        let after = |state: &Versions, at: usize| {
+            apply(state, &calls[at].deed, &calls[at].came, self.keeps)
+        };
+        let mut next = Vec::new();
+        for at in deeds {
+            let Some(state) = after(state, at) else { continue };
+            // What nobody knows of is tried last: it is of use only where something cannot be
+            // explained without it, and then just before that.
+            let explains = || looks.iter().any(|look| after(&state, *look).is_some());
+            let rank = calls[at].ended.map_or_else(|| (u64::MAX, !explains()), |end| (end, false));
+            next.push((rank, at, state));
+        }
+        next.sort_by_key(|(rank, at, _)| (*rank, *at));
+        for (_, at, state) in next {
             let mut more = done.clone();
             more[at] = true;
-            if self.goes_on(more, &next) {
+            if self.goes_on(more, &state) {
                 return true;
             }
         }
         false
     }
+}
+
+/// A number for what is done and what that leaves.
+fn sum(done: &[bool], state: &Versions) -> [u64; 2] {
+    let sum = |seed| {
+        let mut hash = XxHash3_64::with_seed(seed);
+        done.iter().for_each(|done| hash.write_u8(u8::from(*done)));
+        for Version { etag, tag, id } in state {
+            for part in [etag, tag, id] {
+                hash.write_u8(u8::from(part.is_some()));
+                hash.write(part.as_deref().unwrap_or_default().as_bytes());
+                hash.write_u8(b'/');
+            }
+        }
+        hash.finish()
+    };
+    [sum(0), sum(1)]
 }
 
 /// When the first of those that are not done was answered.
@@ -164,12 +200,30 @@ fn first_end(calls: &[Call], done: &[bool]) -> u64 {
     open.filter_map(|(call, _)| call.ended).min().unwrap_or(u64::MAX)
 }
 
+/// What is known of the calls of one key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// There is one that explains them.
+    Found,
+    /// Whether there is would take too long to find out.
+    Unknown,
+}
+
 /// Complains if the calls of one key cannot be explained. `keeps` says whether its bucket keeps
 /// versions.
-pub(crate) fn check(calls: &[Call], keeps: bool) -> Result<(), String> {
-    let mut search = Search { calls, keeps, tried: BTreeSet::new(), most: (0, Versions::new()) };
+pub(crate) fn check(calls: &[Call], keeps: bool) -> Result<Order, String> {
+    check_within(calls, keeps, STATES_MAX)
+}
+
+/// The same, given up after so many states.
+fn check_within(calls: &[Call], keeps: bool, states_max: usize) -> Result<Order, String> {
+    let (tried, most) = (BTreeSet::new(), (0, Versions::new()));
+    let mut search = Search { calls, keeps, states_max, tried, most };
     if search.goes_on(vec![false; calls.len()], &Versions::new()) {
-        return Ok(());
+        return Ok(Order::Found);
+    }
+    if search.tried.len() >= states_max {
+        return Ok(Order::Unknown);
     }
     let lines: Vec<String> = calls.iter().map(|call| format!("  {call:?}")).collect();
     let (settled, state) = search.most;
@@ -248,6 +302,19 @@ mod tests {
             call(Deed::See, found("a"), 11, 12),
         ];
         check(&kept, true).expect("the marker is gone");
+    }
+
+    #[test]
+    fn what_nobody_knows_of_is_used_where_it_is_needed_and_not_tried_without_end() {
+        let etag = |at: u64| format!("{at:02}");
+        let mut calls: Vec<Call> =
+            (0..16).map(|at| call(put(&etag(at)), Came::Unknown, at, 0)).collect();
+        calls.extend((0..16).map(|at| call(Deed::See, found(&etag(15 - at)), 20 + at, 21 + at)));
+        assert_eq!(check_within(&calls, true, 100), Ok(Order::Found), "each just before its look");
+        calls.push(call(Deed::See, found("nobody's"), 50, 51));
+        assert_eq!(check_within(&calls, true, 1000), Ok(Order::Unknown), "there are many orders");
+        let few = [&calls[..3], &calls[32..]].concat();
+        check_within(&few, true, 1000).expect_err("there are few orders, and none is one");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What a drill is to be, drawn from its seed; and the same with parts of it left out.
 
-use crate::{taste::Taste, tempo::Tempo};
+use crate::{
+    fleet::Fleet,
+    taste::{Sizes, Taste},
+    tempo::Tempo,
+};
 use ripstop_delay::Dice;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
@@ -123,6 +127,8 @@ pub struct Plan {
     pub tempo: Tempo,
     /// The lives.
     pub sessions: Vec<Session>,
+    /// What else there is where several gateways share a catalog.
+    pub fleet: Option<Fleet>,
 }
 
 /// What is left out of a drill.
@@ -199,8 +205,29 @@ impl Plan {
             let mut harm = Harm { kinds: &kinds, nodes: all, number: &mut number };
             sessions.push(Session::draw(&mut dice, &mut harm, victim, is_last));
         }
-        let tempo = Tempo::draw(seed);
-        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, tempo, sessions }
+        let (tempo, fleet) = (Tempo::draw(seed), None);
+        let plan = Self {
+            seed,
+            nodes,
+            cold_nodes,
+            code,
+            pool,
+            store,
+            grace,
+            taste,
+            tempo,
+            sessions,
+            fleet,
+        };
+        if tempo.is_calm { plan.calm() } else { plan }
+    }
+
+    /// The same without faults, and with objects that take a while to read.
+    fn calm(mut self) -> Self {
+        self.grace = self.grace.max(GRACE_MIN);
+        self.taste.sizes = Sizes::Large;
+        self.sessions.iter_mut().for_each(|session| session.faults.clear());
+        self
     }
 
     /// How many nodes there are.
@@ -213,7 +240,10 @@ impl Plan {
     pub(crate) fn may_need_a_check(&self, at: usize) -> bool {
         let ended = self.sessions[..at].iter().rev();
         let was_killed = ended.take_while(|session| session.end.kill.is_some()).count() > 0;
-        was_killed || self.sessions[at].faults.iter().any(|(_, fault)| fault.is_of_victim())
+        // Of several gateways one mends, and looks once an hour for what others left to be mended.
+        self.fleet.is_some()
+            || was_killed
+            || self.sessions[at].faults.iter().any(|(_, fault)| fault.is_of_victim())
     }
 
     /// The same without parts of it.
@@ -231,10 +261,20 @@ impl Plan {
             }
             session.faults.retain(|(number, _)| !less.without.contains(number));
         }
+        if let Some(fleet) = &mut self.fleet {
+            fleet.troubles.retain(|(number, _)| !less.without.contains(number));
+        }
         self
     }
 
-    /// The numbers of all faults.
+    /// The numbers of all that can be left out.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        let troubles = self.fleet.iter().flat_map(|fleet| &fleet.troubles);
+        let faults = self.sessions.iter().flat_map(|session| &session.faults);
+        faults.map(|(number, _)| *number).chain(troubles.map(|(number, _)| *number))
+    }
+
+    /// All faults, with their numbers.
     pub fn faults(&self) -> impl Iterator<Item = (u64, Fault)> {
         self.sessions.iter().flat_map(|session| session.faults.iter().copied())
     }

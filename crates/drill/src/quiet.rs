@@ -7,7 +7,6 @@ use crate::{
     world::World,
 };
 use ripstop_assembly::Assembly;
-use ripstop_catalog::{Audited as _, Catalog as _};
 use ripstop_keeper::CheckOptions;
 use ripstop_model::{FragmentId, StripeId};
 use std::{collections::BTreeSet, time::Duration};
@@ -63,6 +62,7 @@ pub(crate) async fn comes_to_rest(
     }
     actor.locks_hold().await;
     actor.aged_are_gone().await;
+    actor.keys_open().await;
     for bucket in BUCKETS {
         for key in KEYS {
             actor.get((bucket, key)).await;
@@ -79,12 +79,12 @@ pub(crate) async fn comes_to_rest(
 
 async fn is_at_rest(world: &World, assembly: &Assembly) -> Result<(), String> {
     let failed = |error| format!("the catalog does not answer: {error}");
-    let catalog = assembly.catalog.embedded().ok_or("the catalog is not in a file")?;
+    let catalog = assembly.catalog.audited();
     let audit = catalog.audit().await.map_err(failed)?;
     if !audit.is_clean() {
         return Err(format!("the audit finds {:?}", audit.findings));
     }
-    if let Some(elsewhere) = classes::elsewhere(assembly, &**catalog).await.map_err(failed)? {
+    if let Some(elsewhere) = classes::elsewhere(assembly, catalog).await.map_err(failed)? {
         return Err(elsewhere);
     }
     let garbage = catalog.garbage(u64::MAX, StripeId(0), ALL).await.map_err(failed)?;

@@ -4,10 +4,12 @@ use crate::{
     actor::{KEEPS, LOCKS},
     again, age,
     history::{Call, History},
-    order, panics,
+    order::{self, Order},
+    panics,
     plan::{End, Kill, Plan},
     session::{self, Stage},
     tempo::Tempo,
+    together,
     trace::Trace,
     world::World,
 };
@@ -39,6 +41,15 @@ pub struct Played {
     pub lines: Vec<String>,
     /// Of each session: steps of tasks, operations of the catalog's disk, operations of nodes.
     pub points: Vec<[u64; 3]>,
+    /// Keys of which it would take too long to find out whether one order explains what was told.
+    pub undecided: u64,
+}
+
+/// What the search for orders came to.
+#[derive(Default)]
+struct Disorder {
+    failure: Option<String>,
+    undecided: u64,
 }
 
 /// Plays a drill.
@@ -48,11 +59,13 @@ pub fn play(plan: &Plan, wanted: Wanted) -> Played {
     let history = Arc::new(History::default());
     let mut points = Vec::new();
     let (came, panics) = panics::watch(|| sessions(plan, &world, &history, &mut points));
-    let mut failures: Vec<String> = panics;
+    let (mut failures, mut undecided) = (panics, 0);
     failures.extend(came.err());
     failures.extend(history.complaints());
     if failures.is_empty() {
-        failures.extend(disorder(&history.calls(), plan.taste.day_ms > 0));
+        let found = disorder(&history.calls(), plan.taste.day_ms > 0);
+        undecided = found.undecided;
+        failures.extend(found.failure);
     }
     let (hash, steps) = world.trace.sum();
     Played {
@@ -63,6 +76,7 @@ pub fn play(plan: &Plan, wanted: Wanted) -> Played {
         history: history.lines(),
         lines: world.trace.lines(),
         points,
+        undecided,
     }
 }
 
@@ -77,6 +91,9 @@ fn sessions(
     let config = Arc::new(session::config(plan, folder.path()).map_err(shown)?);
     let (plan, world) = (Arc::new(plan.clone()), world.clone());
     let stage = Stage { plan: plan.clone(), world, history: history.clone(), config };
+    if let Some(fleet) = &plan.fleet {
+        return together::play(&stage, fleet);
+    }
     session::make_catalog(&stage.world)?;
     for (at, session) in plan.sessions.iter().enumerate() {
         let left = session::play(&stage, at, session);
@@ -95,17 +112,24 @@ fn sessions(
 }
 
 /// What of what clients were told no order explains.
-fn disorder(calls: &[Call], is_aging: bool) -> Option<String> {
+fn disorder(calls: &[Call], is_aging: bool) -> Disorder {
     let mut by_key = BTreeMap::<(&str, &str), Vec<Call>>::new();
     for call in calls {
         by_key.entry((call.bucket, &call.key)).or_default().push(call.clone());
     }
-    let mut found = by_key.into_iter().filter_map(|((bucket, key), calls)| {
+    let mut found = Disorder::default();
+    for ((bucket, key), calls) in by_key {
         let calls = if is_aging { age::with_expiry(bucket, key, calls) } else { calls };
-        let error = order::check(&calls, [KEEPS, LOCKS].contains(&bucket)).err()?;
-        Some(format!("{bucket}/{key}: {error}"))
-    });
-    found.next()
+        match order::check(&calls, [KEEPS, LOCKS].contains(&bucket)) {
+            Ok(Order::Found) => {}
+            Ok(Order::Unknown) => found.undecided += 1,
+            Err(error) => {
+                found.failure = Some(format!("{bucket}/{key}: {error}"));
+                break;
+            }
+        }
+    }
+    found
 }
 
 impl Plan {

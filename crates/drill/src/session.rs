@@ -5,7 +5,9 @@ use crate::{
     age,
     ask::{ACCESS_KEY, Ask, SECRET},
     client::{DrillClient, Weather},
+    customer,
     disk::WatchedDisk,
+    door::Doors,
     history::History,
     life::Life,
     plan::{Fault, Kill, Plan, Session},
@@ -33,18 +35,21 @@ use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How long a session may take, by its own clock.
-const SESSION_MAX: Duration = Duration::from_hours(2);
+pub(crate) const SESSION_MAX: Duration = Duration::from_hours(2);
 /// Connections that wait to be accepted.
 const CONNECTIONS_WAITING: usize = 8;
 /// How often one tries to make the buckets.
 const TRIES_MAX: usize = 20;
 /// How long a gateway that stops is given to close its catalog.
-const CLOSING: Duration = Duration::from_secs(3);
+pub(crate) const CLOSING: Duration = Duration::from_secs(3);
+/// Of a thousand pieces on a connection at most this many are late, whatever there is of faults:
+/// where nearly all are, one body takes longer than its client waits.
+const LAGS_MAX: u32 = 600;
 /// The pool that is another class of storage, and its code.
 const COLD_POOL: &str = "cold";
 const COLD_CODE: (usize, usize) = (4, 2);
 /// Streams of dice: of hosts, of clients.
-const HOSTS: u64 = 100;
+pub(crate) const HOSTS: u64 = 100;
 const CLIENTS: u64 = 10_000;
 
 /// What all sessions of a drill share.
@@ -211,7 +216,8 @@ impl Gateway {
         self.life.go_on().await;
         let assembly = assembled.map_err(|error| format!("nothing serves: {error:#}"))?;
         let (port, shutdown) = open_port(&assembly, watcher);
-        self.make_buckets(&port).await?;
+        let doors = Doors::only(port);
+        self.make_buckets(&doors).await?;
         world.harm(self.session.victim, &self.session.faults);
         let mut happening = JoinSet::new();
         for (_, fault) in &self.session.faults {
@@ -222,7 +228,7 @@ impl Gateway {
         }
         let mut clients = JoinSet::new();
         for (number, operations) in (0..).zip(&self.session.clients) {
-            let actor = self.actor(&port, at, number);
+            let actor = self.actor(&doors, at, number);
             clients.spawn(carried(actor.run(*operations)));
         }
         while let Some(ended) = clients.join_next().await {
@@ -236,10 +242,10 @@ impl Gateway {
         happening.shutdown().await;
         world.heal();
         host.set_wall(self.latest_wall(&host));
-        let actor = Actor { is_strict: true, ..self.actor(&port, at, u8::MAX) };
+        let actor = Actor { is_strict: true, ..self.actor(&doors, at, u8::MAX) };
         quiet::comes_to_rest(world, (&self.stage.plan, at), &assembly, actor).await?;
         shutdown.cancel();
-        drop((assembly, port));
+        drop((assembly, doors));
         sleep(CLOSING).await;
         Ok(())
     }
@@ -252,7 +258,7 @@ impl Gateway {
         host.wall() + Duration::from_secs(jumps.sum()) + self.stage.plan.grace
     }
 
-    fn actor(&self, port: &mpsc::Sender<Handed>, at: usize, number: u8) -> Actor {
+    pub(crate) fn actor(&self, doors: &Doors, at: usize, number: u8) -> Actor {
         let Stage { plan, world, history, .. } = &self.stage;
         let stream = CLIENTS + ((at as u64) << 8) + u64::from(number);
         let dice = Dice::numbered(plan.seed, stream);
@@ -266,14 +272,16 @@ impl Gateway {
                     weather.lags += often;
                 }
             }
+            weather.lags = weather.lags.min(LAGS_MAX);
         }
         Actor {
-            client: DrillClient::new(port.clone(), dice, weather, number),
+            client: DrillClient::new(doors.clone(), dice, weather, number),
             history: history.clone(),
             life: self.life.clone(),
             world: world.clone(),
             number,
             taste: self.taste.clone(),
+            customers: customer::often(plan.seed),
             meets: Meets {
                 seed: plan.seed,
                 session: at as u64,
@@ -284,8 +292,8 @@ impl Gateway {
         }
     }
 
-    async fn make_buckets(&self, port: &mpsc::Sender<Handed>) -> Result<(), String> {
-        let mut maker = self.actor(port, 0, u8::MAX);
+    pub(crate) async fn make_buckets(&self, doors: &Doors) -> Result<(), String> {
+        let mut maker = self.actor(doors, 0, u8::MAX);
         let versioning =
             "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
         let keeps = Ask::new("PUT", KEEPS, "").query("versioning=").document(versioning.into());
@@ -325,7 +333,7 @@ impl Gateway {
     }
 
     /// Has happen what happens once.
-    fn happen(
+    pub(crate) fn happen(
         &self,
         fault: Fault,
         host: &Host,
@@ -402,7 +410,10 @@ async fn mend_often(keeper: Keeper, every: Duration) {
 }
 
 /// What clients come in by.
-fn open_port(assembly: &Assembly, watcher: Watcher) -> (mpsc::Sender<Handed>, CancellationToken) {
+pub(crate) fn open_port(
+    assembly: &Assembly,
+    watcher: Watcher,
+) -> (mpsc::Sender<Handed>, CancellationToken) {
     let (port, handed) = mpsc::channel(CONNECTIONS_WAITING);
     let credentials: Credentials = [(ACCESS_KEY, SECRET)].into_iter().collect();
     let (writes, reads) = (assembly.memory.clone(), assembly.memory.clone());

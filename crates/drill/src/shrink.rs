@@ -23,7 +23,7 @@ pub fn shrink(plan: &Plan, less: Less) -> Less {
             break;
         }
     }
-    for (number, _) in plan.clone().less(&best).faults() {
+    for number in plan.clone().less(&best).numbers() {
         let mut fewer = best.clone();
         fewer.without.insert(number);
         if fails(&fewer) {

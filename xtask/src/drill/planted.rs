@@ -13,6 +13,8 @@ use std::{
 const PLANTED: &str = "crates/drill/planted";
 /// The patch that the others rest on: it adds what turns them on.
 const SWITCH: &str = "switch";
+/// How names of bugs begin that only several gateways over one catalog have.
+const OF_FLEETS: &str = "fleet-";
 /// Within how many drills each bug must be found.
 const SEEDS: &str = "500";
 /// Those that are planted every time: of each part, and found by one of the first drills.
@@ -129,7 +131,10 @@ fn apply(tree: &Path, patch: &Path) -> Result<Vec<String>> {
 fn find(program: &Path, names: &[&str], seeds: &str) -> Result<()> {
     let mut missed = Vec::new();
     for name in names {
-        let words = ["--plant", name, "--seeds", seeds, "--as-it-is"];
+        let mut words = vec!["--plant", name, "--seeds", seeds, "--as-it-is"];
+        if name.starts_with(OF_FLEETS) {
+            words.extend(["--world", "fleet"]);
+        }
         let ended = watch(command(program, words)?, DRILLS_MAX)?;
         if ended.status.success() {
             missed.push(*name);

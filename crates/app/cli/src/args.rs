@@ -7,6 +7,7 @@ use crate::{
     check::Check,
     common::Common,
     fit::Fit,
+    gateways::Gateways,
     plan::Plan,
     rebuild::Rebuild,
     replay::Replay,
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     /// Exits with 0 if all are equal, with 1 after the first that differs, with 2 if the file
     /// cannot be read.
     Replay(Replay),
+    /// Show the gateways over the catalog of one that runs: which live, where they serve, and what
+    /// they are.
+    Gateways(Gateways),
     /// Look at the memory tiers of a gateway that runs, and change their servers.
     Tier(Tier),
     /// Make, show and remove users of S3 who are managed by commands, whether a gateway serves or

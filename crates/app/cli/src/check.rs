@@ -69,10 +69,10 @@ async fn in_a_database(
     bar: &ProgressBar,
 ) -> Result<CheckReport> {
     let assembly = assemble(config, &Unwatched).await?;
-    let OpenedCatalog::Postgres(catalog) = &assembly.catalog else {
+    let OpenedCatalog::Shared(catalog) = &assembly.catalog else {
         bail!("the catalog is not in a database");
     };
-    let of_catalog = audited(catalog).await?;
+    let of_catalog = audited(&**catalog).await?;
     let mut report = CheckReport::default();
     if of_catalog.is_clean() {
         let progress = |stripes| show(bar, Checked { catalog_bytes: 0, stripes });

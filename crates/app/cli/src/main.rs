@@ -15,6 +15,7 @@ mod check_config;
 mod common;
 mod complete;
 mod fit;
+mod gateways;
 mod minio;
 mod plan;
 mod progress;
@@ -85,6 +86,7 @@ async fn run(command: Command) -> Result<ExitCode> {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
         }
         Command::Catalog(catalog) => catalog::run(&catalog).await,
+        Command::Gateways(gateways) => gateways::run(&gateways).await,
         Command::Tier(tier) => tier::run(&tier).await,
         Command::User(user) => user::run_user(user).await,
         Command::Key(key) => user::run_key(key).await,

@@ -49,7 +49,7 @@ async fn looked_through(
             let inspection = told_of(catalog.inspect(&reading, None), &reading, tell).await?;
             Ok((catalog_report(&inspection), reading.bytes()))
         }
-        OpenedCatalog::Postgres(catalog) => Ok((audited(catalog).await?, 0)),
+        OpenedCatalog::Shared(catalog) => Ok((audited(&**catalog).await?, 0)),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod config;
 mod credentials;
 mod data_folder;
 mod descriptors;
+mod fleet;
 mod folder_format;
 mod giving;
 mod inventory;

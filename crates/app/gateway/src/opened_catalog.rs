@@ -16,12 +16,18 @@ pub enum OpenedCatalog {
     /// In one file, for one gateway.
     Embedded(Arc<Embedded>),
     /// In a database, for any number of gateways.
-    Postgres(Arc<Postgres>),
+    Shared(Arc<dyn Audited>),
 }
 
 impl From<Arc<Embedded>> for OpenedCatalog {
     fn from(embedded: Arc<Embedded>) -> Self {
         Self::Embedded(embedded)
+    }
+}
+
+impl From<Arc<dyn Audited>> for OpenedCatalog {
+    fn from(shared: Arc<dyn Audited>) -> Self {
+        Self::Shared(shared)
     }
 }
 
@@ -33,14 +39,14 @@ impl OpenedCatalog {
             return Ok(Self::Embedded(open_catalog(config, &config.data.join(CATALOG_FILE))?));
         };
         let catalog = Postgres::open(url, PostgresSettings::default()).await;
-        Ok(Self::Postgres(Arc::new(catalog.with_context(|| format!("catalog {url}"))?)))
+        Ok(Self::Shared(Arc::new(catalog.with_context(|| format!("catalog {url}"))?)))
     }
 
     /// Its callers share commits.
     pub(crate) fn grouped(&self) -> Arc<dyn Catalog> {
         match self {
             Self::Embedded(catalog) => Arc::new(Grouped::over(Arc::clone(catalog))),
-            Self::Postgres(catalog) => Arc::new(Grouped::over(Arc::clone(catalog))),
+            Self::Shared(catalog) => Arc::new(Grouped::over(Arc::clone(catalog))),
         }
     }
 
@@ -48,21 +54,26 @@ impl OpenedCatalog {
     pub const fn embedded(&self) -> Option<&Arc<Embedded>> {
         match self {
             Self::Embedded(catalog) => Some(catalog),
-            Self::Postgres(_) => None,
+            Self::Shared(_) => None,
+        }
+    }
+
+    /// Whichever it is.
+    pub fn audited(&self) -> &dyn Audited {
+        match self {
+            Self::Embedded(catalog) => &**catalog,
+            Self::Shared(catalog) => &**catalog,
         }
     }
 
     /// Whether other gateways may have it open too.
     pub const fn is_shared(&self) -> bool {
-        matches!(self, Self::Postgres(_))
+        matches!(self, Self::Shared(_))
     }
 
     /// Whether a database holds nothing yet of what nodes could.
     pub(crate) async fn is_empty(&self) -> Result<bool, CatalogError> {
-        let catalog: &dyn Catalog = match self {
-            Self::Embedded(catalog) => &**catalog,
-            Self::Postgres(catalog) => &**catalog,
-        };
+        let catalog = self.audited();
         let first = StripeId(0);
         Ok(catalog.stripes_after(first, 1).await?.is_empty()
             && catalog.garbage(u64::MAX, first, 1).await?.is_empty())
@@ -70,7 +81,7 @@ impl OpenedCatalog {
 }
 
 /// What a check says of a catalog in a database, whose every record it reads.
-pub async fn audited(catalog: &Postgres) -> Result<CatalogReport, CatalogError> {
+pub async fn audited(catalog: &dyn Audited) -> Result<CatalogReport, CatalogError> {
     let Audit { objects, findings, findings_left_off, .. } = catalog.audit().await?;
     let findings = findings.iter().map(ToString::to_string).collect();
     Ok(CatalogReport { bytes: 0, objects, findings, findings_left_off })

@@ -6,6 +6,7 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+    fleet::names_of,
     kms,
     object_keys::read_ring,
     owner_only,
@@ -13,6 +14,7 @@ use crate::{
     users::UsersFile,
 };
 use anyhow::{Context as _, Result, bail};
+use ripstop_fleet::Fleet;
 use ripstop_gateway::Placement;
 use ripstop_hot::HotTier;
 use ripstop_identity::{Credentials, Keyring};
@@ -48,6 +50,7 @@ pub(crate) struct Reload {
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
     tiers: Vec<HotTier>,
+    fleet: Fleet,
     object_keys: ObjectKeys,
     kms: Kms,
     metrics: Option<Metrics>,
@@ -82,6 +85,7 @@ impl Reload {
         config: &Config,
         credentials: Credentials,
         assembly: &Assembly,
+        fleet: Fleet,
         metrics: Option<Metrics>,
     ) -> Result<Arc<Self>> {
         let keyring = Keyring::default();
@@ -102,6 +106,7 @@ impl Reload {
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
             tiers: assembly.tiers.clone(),
+            fleet,
             object_keys: assembly.object_keys.clone(),
             kms: assembly.kms.clone(),
             metrics,
@@ -232,16 +237,17 @@ impl Reload {
         }
         let placements = self.placements(&config, read)?;
         let mut shapings = Vec::with_capacity(self.pools.len());
-        for (name, pool) in &self.pools {
+        for (name, _) in &self.pools {
             if let Some(shown) = config.pool(name) {
                 let shaping = config::shaping(shown, &config.tenants, &numbers);
                 shaping.keeps(shown.lanes()).with_context(|| format!("pool {name:?}"))?;
-                shapings.push((pool, shaping));
+                shapings.push((name, shaping));
             }
         }
         let tiers = self.tiers(&config)?;
+        let tenants = names_of(&config.tenants, &numbers);
         for (pool, shaping) in shapings {
-            pool.shape(shaping);
+            self.fleet.shape(pool, shaping, &tenants);
         }
         for (pool, placement) in placements {
             self.keeper.follow(pool.id(), &placement);
@@ -412,7 +418,9 @@ fn rescaled(serving: &Config, read: &Config) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{assembly::assemble, data_folder::DataFolder, telemetry::Telemetry};
+    use crate::{
+        assembly::assemble, data_folder::DataFolder, fleet::fleet_of, telemetry::Telemetry,
+    };
     use std::fs;
 
     fn text(data: &std::path::Path, scale: &str) -> String {
@@ -439,8 +447,9 @@ mod tests {
         let telemetry = Telemetry::new(true, None);
         let assembly = assemble(&config, &telemetry).await.unwrap();
         let metrics = telemetry.metrics.clone();
-        let reload =
-            Reload::begin((reread, nobody), &config, credentials, &assembly, metrics).unwrap();
+        let fleet = fleet_of(&config, &assembly, config.listen).unwrap();
+        let seams = (reread, nobody);
+        let reload = Reload::begin(seams, &config, credentials, &assembly, fleet, metrics).unwrap();
         let said = reload.reload().unwrap();
         assert_eq!(said, "credentials and 0 tenants are in force");
         fs::write(&file, text(&folder.path().join("data"), "20")).unwrap();

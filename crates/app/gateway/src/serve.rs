@@ -7,6 +7,7 @@ use crate::{
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
+    fleet::{self, Beating, fleet_of},
     giving::giving,
     inventory::InventoryMaker,
     kms,
@@ -176,13 +177,19 @@ impl Gateway {
         tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
         let seams = (start.reread, start.planning);
         let metrics = telemetry.metrics.clone();
-        let reload = Reload::begin(seams, &config, self.keys, &assembly, metrics)?;
+        let fleet = fleet_of(&config, &assembly, listen)?;
+        let reload = Reload::begin(seams, &config, self.keys, &assembly, fleet.clone(), metrics)?;
+        fleet::begin(&fleet, assembly.catalog.is_shared()).await?;
+        let beating = Beating::begin(&fleet);
         reload.renew_with(ports.all_tls());
         reload.admit_with(ports.kv.as_ref().and_then(|kv| kv.settings.users.clone()));
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
         let users = ripstop_host::spawn(take_users(reload.clone()));
         let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
-        let desk = desk(&assembly, &telemetry, &reload, self.started, tiers);
+        let desk = Admin {
+            gateways: Some(fleet::shown(&fleet, &assembly.store)),
+            ..desk(&assembly, &telemetry, &reload, self.started, tiers)
+        };
         let scrubbing = scrub::spawn(assembly.catalog.embedded(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
@@ -219,6 +226,7 @@ impl Gateway {
         if let Some(kv) = kv {
             kv.await?;
         }
+        beating.end(stopped + config.stop_within).await;
         scrubbing.abort();
         reloading.abort();
         users.abort();
@@ -270,6 +278,7 @@ fn desk(
         users: Some(users_of(reload.clone())),
         give: Some(giving(assembly.store.clone(), reload.clone())),
         tiers,
+        gateways: None,
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Who watches each pool and node.
-pub trait Watch {
+pub trait Watch: Sync {
     /// Who hears of a pool what its roster hears.
     fn pool(&self, roster: &Arc<Roster>) -> Option<Arc<dyn Observer>>;
     /// Who sees what the machine of a pool is told and says.

@@ -14,7 +14,7 @@ mod task;
 pub use action::{Action, Cause};
 pub use event::{Event, NodeState, Request, RequestSpec, TaskOutcome};
 pub(crate) use exit::Exit;
-pub use gauge::{NodeGauge, TierGauge};
+pub use gauge::{NodeGauge, TenantGauge, TierGauge};
 pub use placement::{Placement, PlacementGroup, ReadSelection, WHOLE_CHUNK};
 pub use promised::{Grant, LanesMissing, Promised, PromisedError};
 pub use report::Report;

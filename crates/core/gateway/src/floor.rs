@@ -13,7 +13,8 @@ mod task;
 pub(crate) use claims::Need;
 pub(crate) use task::NewTask;
 
-use crate::face::{MachineSettings, NodeGauge, NodeState};
+use crate::book::Book;
+use crate::face::{Exit, MachineSettings, NodeGauge, NodeState};
 use claims::Claims;
 use ripstop_model::{NodeId, Timestamp};
 use ripstop_scheduling::{
@@ -94,6 +95,11 @@ impl Floor {
         self.nodes.indices()
     }
 
+    /// Lanes of all nodes.
+    pub(crate) fn lanes(&self) -> u64 {
+        self.nodes.iter().map(|(_, node)| u64::from(node.lanes())).sum()
+    }
+
     pub(crate) fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -155,6 +161,18 @@ impl Floor {
     /// Takes a node into service or out of it; false if it was so already.
     pub(crate) fn set_up(&mut self, node: NodeIndex, up: bool) -> bool {
         self.nodes.set_up(node, up)
+    }
+
+    /// From now on a node serves so many tasks at once: what waits there and is needed starts.
+    pub(crate) fn set_lanes(
+        &mut self,
+        book: &mut Book,
+        exit: &mut Exit,
+        node: NodeIndex,
+        lanes: u16,
+    ) {
+        self.nodes.set_lanes(node, lanes);
+        self.start_needed(book, exit, node);
     }
 
     /// A node answered: its failures are counted from none.

@@ -66,8 +66,8 @@ mod serve;
 pub use face::{
     Action, AfterAnswer, Cause, Event, Grant, LANE, LanesMissing, MachineSettings, NodeGauge,
     NodeState, Placement, PlacementGroup, Promised, PromisedError, ReadSelection, Recombination,
-    Report, Request, RequestSpec, SettingsError, Shaping, Task, TaskEnd, TaskOutcome, TenantTerms,
-    TierGauge, TierTerms, WHOLE_CHUNK,
+    Report, Request, RequestSpec, SettingsError, Shaping, Task, TaskEnd, TaskOutcome, TenantGauge,
+    TenantTerms, TierGauge, TierTerms, WHOLE_CHUNK,
 };
 pub use machine::Machine;
 pub use ripstop_policy::Load;

@@ -5,7 +5,7 @@ mod tenants;
 
 pub(crate) use tenants::Kind;
 
-use crate::face::{MachineSettings, Report, Request, Shaping, TierGauge};
+use crate::face::{MachineSettings, Report, Request, Shaping, TenantGauge, TierGauge};
 use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 use ripstop_model::{TenantId, Timestamp};
@@ -85,6 +85,13 @@ impl Line {
         let tenants =
             self.tenants.get_or_insert_with(|| Box::new(Tenants::new(waiting_max, lanes)));
         tenants.set(now, shaping);
+    }
+
+    /// From now on the pool has so many lanes.
+    pub(crate) fn set_lanes(&mut self, now: Timestamp, lanes: u64) {
+        if let Some(tenants) = &mut self.tenants {
+            tenants.set_lanes(now, lanes);
+        }
     }
 
     /// Takes a request in (no kind: a mend), beside the writes being encoded; or says when to come
@@ -220,6 +227,11 @@ impl Line {
     #[inline]
     pub(crate) fn patience_ends(&self, queued: Timestamp) -> Timestamp {
         queued + self.patience
+    }
+
+    /// What tenants asked for.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = TenantGauge> {
+        self.tenants.iter().flat_map(|tenants| tenants.tenants())
     }
 
     /// How the tenants' tiers stand.

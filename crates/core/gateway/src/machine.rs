@@ -1,6 +1,6 @@
 use crate::{
     book::Timer,
-    face::{Action, Event, MachineSettings, NodeGauge, NodeState, TierGauge},
+    face::{Action, Event, MachineSettings, NodeGauge, NodeState, TenantGauge, TierGauge},
     serve::{self, Parts},
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -44,9 +44,9 @@ impl Machine {
             Event::DecodeEnded(id, computed) => serve::decoded(parts, id, computed),
             Event::NodeChanged(id, NodeState::Up) => serve::node_up(parts, id),
             Event::NodeChanged(id, NodeState::Down) => serve::node_down(parts, id),
+            Event::LanesChanged(nodes) => serve::lanes_changed(parts, &nodes),
             Event::ShapingChanged(shaping) => {
-                let lanes = parts.floor.nodes().map(|(_, node)| u64::from(node.lanes())).sum();
-                parts.line.set_shaping(parts.exit.now(), &shaping, lanes);
+                parts.line.set_shaping(parts.exit.now(), &shaping, parts.floor.lanes());
             }
             Event::PlacementChanged(placement) => {
                 let floor = &parts.floor;
@@ -94,6 +94,11 @@ impl Machine {
     /// How the tenants' tiers stand.
     pub fn tiers(&self) -> impl Iterator<Item = TierGauge> {
         self.parts.line.gauges()
+    }
+
+    /// What tenants asked for.
+    pub fn tenants(&self) -> impl Iterator<Item = TenantGauge> {
+        self.parts.line.tenants()
     }
 
     /// The delay model that the policy goes by, if it has one.

@@ -26,7 +26,7 @@ mod write_end;
 pub(crate) use answer::{abandoned, timed_out};
 pub(crate) use arrival::{arrived, encoded};
 pub(crate) use dispatch::{dispatch, preempt};
-pub(crate) use health::{node_down, node_up, probe};
+pub(crate) use health::{lanes_changed, node_down, node_up, probe};
 pub(crate) use hedge::read_is_hedged;
 pub(crate) use parts::Parts;
 pub(crate) use read_end::{decoded, read_is_late};

@@ -1,6 +1,6 @@
 use crate::{
-    Bucket, Leftover, Object, Quota, Refusal, Release, Session, Stripe, Tombstone, Upload,
-    UploadedPart,
+    Bucket, GatewayId, GatewayRecord, Leftover, Object, Quota, Refusal, Release, Session, Stripe,
+    Tombstone, Upload, UploadedPart,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -254,6 +254,17 @@ pub enum Change {
         /// Who had it.
         holder: Session,
     },
+    /// A gateway tells of itself. One that begins has epoch 0, and gets the next of its lives, which
+    /// is answered in `Applied::epoch`; fails with `Fenced` if it has begun again since. Those that
+    /// have told nothing for a day ([`GATEWAY_FORGOTTEN_MS`](crate::GATEWAY_FORGOTTEN_MS)) are
+    /// forgotten, and of too many ([`GATEWAYS_MAX`](crate::GATEWAYS_MAX)) the one that told
+    /// something the longest ago.
+    Beat {
+        /// Which.
+        id: GatewayId,
+        /// What it tells.
+        gateway: GatewayRecord,
+    },
     /// A change made under a lease: refused with `Fenced` unless the lease's last epoch is this. So
     /// what a holder does that lost it, and does not know, changes nothing; by whose clock it was
     /// over does not matter.
@@ -305,6 +316,7 @@ impl Change {
             | Self::Retire
             | Self::Lease { .. }
             | Self::Release { .. }
+            | Self::Beat { .. }
             | Self::Vouch { .. }
             | Self::NameNode { .. } => &[],
         }

@@ -6,6 +6,7 @@
 mod bucket;
 mod draft;
 mod fragment;
+mod gateway;
 mod lease;
 mod object;
 mod session;

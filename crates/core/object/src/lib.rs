@@ -21,6 +21,7 @@ extern crate alloc;
 mod change;
 mod decide;
 mod encryption;
+mod gateway;
 mod lease;
 mod lock;
 mod named;
@@ -46,6 +47,7 @@ pub use encryption::{
     CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Encryption, EncryptionMethod, SALT_LEN, Salt,
     decrypted_len, encrypted_len,
 };
+pub use gateway::{GATEWAY_FORGOTTEN_MS, GATEWAYS_MAX, GatewayClaim, GatewayId, GatewayRecord};
 pub use lease::{Lease, RETIRED_MAX, Watermark};
 pub use lock::{ObjectLock, Release, Retention, RetentionMode};
 pub use named::{FoundRow, Named};

@@ -60,6 +60,8 @@ pub enum Named<'a> {
     Sessions,
     /// What each session may still be writing.
     Watermarks,
+    /// What each gateway told of itself.
+    Gateways,
 }
 
 /// What was found where a row was named.
@@ -190,6 +192,7 @@ impl Change {
             Self::Fenced { lease, change, .. } => {
                 named.extend(change.names().into_iter().chain([Named::Lease(lease)]));
             }
+            Self::Beat { .. } => named.push(Named::Gateways),
             Self::Release { name, .. } => named.push(Named::Lease(name)),
             Self::Vouch { .. } => named.push(Named::Sessions),
             Self::NameNode { name } => named.extend([Named::Node(name), Named::NodeCount]),

@@ -52,7 +52,8 @@ pub enum Refusal {
         /// Until when, that not included, in milliseconds since 1970.
         until_ms: u64,
     },
-    /// The lease under which the change was made has another epoch by now.
+    /// The lease under which the change was made, or the gateway that made it, has another epoch
+    /// by now.
     Fenced {
         /// Which; 0 if nobody ever had it.
         epoch: u64,
@@ -92,7 +93,7 @@ impl fmt::Display for Refusal {
                 write!(f, "session {:08x} has the lease until {until_ms} ms", holder.0)
             }
             Self::Fenced { epoch } => {
-                write!(f, "the lease under which this was done has epoch {epoch} by now")
+                write!(f, "what this was done under has epoch {epoch} by now")
             }
             Self::Retired { session } => write!(f, "session {:08x} was given up", session.0),
             Self::NodesExhausted => f.write_str("every number of a node is taken"),

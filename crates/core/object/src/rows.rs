@@ -1,6 +1,6 @@
 use crate::{
-    Account, Bucket, Held, Lease, Object, Place, Session, Tombstone, Upload, UploadedPart,
-    Watermark,
+    Account, Bucket, GatewayId, GatewayRecord, Held, Lease, Object, Place, Session, Tombstone,
+    Upload, UploadedPart, Watermark,
 };
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,6 +71,8 @@ pub trait Rows {
     fn node_count(&self) -> Result<u64, Self::Error>;
     /// What each session may still be writing.
     fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, Self::Error>;
+    /// What each gateway told of itself.
+    fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, Self::Error>;
     /// All sessions, and until when each may name stripes.
     fn sessions(&self) -> Result<Vec<(Session, u64)>, Self::Error>;
 }

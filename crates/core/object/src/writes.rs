@@ -1,6 +1,6 @@
 use crate::{
-    Account, Bucket, Garbage, Held, Lease, Leftover, Object, Place, Session, Tombstone, Upload,
-    UploadedPart, Watermark,
+    Account, Bucket, Garbage, GatewayId, GatewayRecord, Held, Lease, Leftover, Object, Place,
+    Session, Tombstone, Upload, UploadedPart, Watermark,
 };
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -43,6 +43,8 @@ pub struct Writes<'a> {
     pub watermarks: BTreeMap<Session, Option<Watermark>>,
     /// Who has which lease, by its name.
     pub leases: BTreeMap<Cow<'a, str>, Lease>,
+    /// What gateways told of themselves.
+    pub gateways: BTreeMap<GatewayId, Row<'a, GatewayRecord>>,
     /// Before when all names of stripes are known, in milliseconds since 1970.
     pub vouched_before: Option<u64>,
 }

@@ -1,5 +1,6 @@
 use crate::NodeIndex;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Index;
 use ripstop_model::{NodeId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -234,6 +235,19 @@ impl Nodes {
         let lanes = &mut self.all[node.get()];
         lanes.waiting -= 1;
         lanes.needed_waiting -= u32::from(needed);
+        self.after(node, ready);
+    }
+
+    /// From now on a node serves so many tasks at once, one at least. Where more run, none starts
+    /// until enough of them have ended.
+    pub fn set_lanes(&mut self, node: NodeIndex, count: u16) {
+        let ready = self.before(node);
+        let lanes = &mut self.all[node.get()];
+        let former = mem::replace(&mut lanes.count, count.max(1));
+        if lanes.up {
+            let totals = &mut self.totals.lanes_up;
+            *totals = *totals - usize::from(former) + usize::from(lanes.count);
+        }
         self.after(node, ready);
     }
 

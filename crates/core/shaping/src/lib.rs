@@ -42,6 +42,7 @@ extern crate alloc;
 mod arrivals;
 mod backlog;
 mod cascade;
+mod division;
 mod fcfs;
 mod kernel;
 mod memory;
@@ -54,6 +55,7 @@ mod search;
 
 pub use arrivals::{Arrivals, DisorderError};
 pub use cascade::{Admission, Admitted, Cascade, CascadeError, TierShare};
+pub use division::{divide, is_steady, may_take};
 pub use fcfs::{responses, undecomposed_capacity};
 pub use memory::{MemoryPart, memory_beside_strips, memory_of_strips, memory_shares};
 pub use min_max::{MinMaxLoad, window_counts};

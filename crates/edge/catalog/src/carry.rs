@@ -3,7 +3,8 @@
 //! What goes along is what every catalog has: rows of buckets, objects with their versions,
 //! tombstones, uploads and parts, stripes, garbage, leftovers, what is outlived, what buckets hold,
 //! numbers of nodes, sessions, watermarks and leases. Leases are released on the way: whoever had
-//! them has stopped. Their epochs go on.
+//! them has stopped. Their epochs go on. What gateways told of themselves stays behind: none of
+//! them serves.
 
 use crate::CatalogError;
 use async_trait::async_trait;

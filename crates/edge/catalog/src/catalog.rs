@@ -1,7 +1,7 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
-    ObjectVersion, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
-    Watermark,
+    Applied, Bucket, CatalogError, Change, GatewayId, GatewayRecord, Held, Lease, Leftover,
+    Listing, ListingRequest, Object, ObjectVersion, Outcome, Session, Stripe, Tombstone, Upload,
+    UploadedPart, Usage, Vouched, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -147,6 +147,8 @@ questions! {
         -> Vec<StripeId>;
     /// What each session may still be writing, and which were given up, by session.
     watermarks as Watermarks() -> Vec<(Session, Watermark)>;
+    /// What each gateway told of itself last, by its number.
+    gateways as Gateways() -> Vec<(GatewayId, GatewayRecord)>;
     /// Who has a lease, or had it last.
     lease as Lease(name: &'a str) -> Option<Lease>;
     /// Which names of stripes it knows, whether it holds them or not.

@@ -38,6 +38,7 @@ pub mod conformance;
 mod embedded;
 mod error;
 mod grouped;
+mod in_turn;
 mod key;
 mod listing;
 #[cfg(any(test, feature = "conformance"))]
@@ -62,6 +63,7 @@ pub use embedded::{
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
+pub use in_turn::{InTurn, MayPass, Retries, Transaction, commit_in_turn};
 pub use key::{object_bucket, object_key, split_object_key};
 pub use listing::{
     ListedObject, ListedUpload, ListedVersion, Listing, ListingRequest, PAGE_LEN_MAX,
@@ -71,10 +73,11 @@ pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments,
     CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Change, Checksum, ChecksumAlgorithm, Condition,
-    Encryption, EncryptionMethod, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
-    ObjectLock, ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release,
-    Retention, RetentionMode, SALT_LEN, SESSIONS_MAX, Salt, Session, Stamp, Stripe, Tombstone,
-    Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, Writes, bucket_of,
+    Encryption, EncryptionMethod, Extent, GATEWAY_FORGOTTEN_MS, GATEWAYS_MAX, Garbage,
+    GatewayClaim, GatewayId, GatewayRecord, Held, Lease, Leftover, Limit, Object, ObjectLock,
+    ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release, Retention,
+    RetentionMode, SALT_LEN, SESSIONS_MAX, Salt, Session, Stamp, Stripe, Tombstone, Upload,
+    UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, Writes, bucket_of,
     decrypted_len, encrypted_len, split_version_name, version_name, versions_of,
 };
 pub use rollup::{Page, Source, page, rolled_up};

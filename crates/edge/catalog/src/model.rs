@@ -10,8 +10,8 @@ mod rows;
 mod versions;
 
 use crate::{
-    Account, Bucket, Catalog, CatalogError, Change, Garbage, Held, Lease, Leftover, Object,
-    Outcome, Query, Reply, Session, Tombstone, Upload, UploadedPart, Watermark,
+    Account, Bucket, Catalog, CatalogError, Change, Garbage, GatewayId, GatewayRecord, Held, Lease,
+    Leftover, Object, Outcome, Query, Reply, Session, Tombstone, Upload, UploadedPart, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -55,6 +55,8 @@ pub struct State {
     pub watermarks: BTreeMap<Session, Watermark>,
     /// By name.
     pub leases: BTreeMap<String, Lease>,
+    /// What they told of themselves.
+    pub gateways: BTreeMap<GatewayId, GatewayRecord>,
     /// By name.
     pub nodes: BTreeMap<String, NodeId>,
 }

@@ -48,6 +48,7 @@
 
 mod coded;
 mod encryption;
+mod gateway;
 mod lock;
 mod record;
 mod sequence;

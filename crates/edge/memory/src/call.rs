@@ -10,7 +10,8 @@ use crate::{
 use bytes::{Buf as _, Bytes};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ItemLabel, ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket, TierWrite,
+    ItemLabel, ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket,
+    TierWrite,
 };
 use tokio::sync::oneshot;
 

@@ -136,7 +136,13 @@ impl CodedMemory {
         let is_alone = !settings.is_shared;
         let keepsake = Keepsake { key, token, is_alone, names: names.clone() };
         let standings = vec![Standing::New; settings.rings.iter().map(Vec::len).sum()];
-        Ok(Self::begin(settings, tier, (names, keepsake), standings, (Vec::new(), Copies::default())))
+        Ok(Self::begin(
+            settings,
+            tier,
+            (names, keepsake),
+            standings,
+            (Vec::new(), Copies::default()),
+        ))
     }
 
     /// Links a tier to its servers, and carries out what it said.

@@ -6,9 +6,13 @@
 //!   leave together, and answers come back in their order.
 //!
 //! An item at a server is a seal of eight bytes, made with the store's key over the item's name and
-//! bytes; then what is coded: a digest of the caller's key, and the value. So a flipped byte is an
-//! erasure, and the value of another key is nobody's answer. Names begin with characters of this
-//! run of this tier; nothing that an earlier one left is ever taken for an item.
+//! bytes; then what it says of itself; then what is coded: a digest of the caller's key, and the
+//! value. So a flipped byte is an erasure, and the value of another key is nobody's answer.
+//!
+//! [`CodedMemory::new`] begins with empty servers, and names that begin with characters of its run.
+//! [`CodedMemory::recover`] goes on with what an earlier run left: all keys are listed, and the
+//! index is made again of what items say. Copies have places that are used again, so that they cost
+//! no deletion.
 //!
 //! A connection that breaks says nothing of its server: the next one shows whether it still has
 //! what it had, by an item that only this run stores. A server that lost it, or is not there, is

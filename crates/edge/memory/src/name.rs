@@ -258,7 +258,10 @@ mod tests {
         assert_eq!(names("hot", (5, 3)).floor(&token[..20]), None);
         let name = ItemName::Object { chunk: ChunkId(64), slot: 2 };
         let spelled = text(&names("hot", (5, 3)), name);
-        assert_eq!(names("hot", (5, 3)).stored_key(spelled.as_bytes()), Some(StoredKey::Named(name)));
+        assert_eq!(
+            names("hot", (5, 3)).stored_key(spelled.as_bytes()),
+            Some(StoredKey::Named(name))
+        );
         assert_eq!(names("hot", (6, 3)).stored_key(spelled.as_bytes()), None);
         // With a leading zero it is another item's name.
         assert_eq!(names("hot", (5, 3)).stored_key(format!("{spelled}A").as_bytes()), None);

@@ -18,8 +18,8 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ChunkId, ItemLabel, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer, TierEvent,
-    TierTask, TierTicket,
+    ChunkId, ItemLabel, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer,
+    TierEvent, TierTask, TierTicket,
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -342,9 +342,8 @@ impl State {
             link.set(&self.key, &Payload { head, body }, false, Errand::Store(task)).is_ok()
         };
         let label = || label.expect("all but parity has one");
-        let labelled = |body: &Bytes| {
-            sent(&label::head(names, (&label(), is_copy), [&[], body]), body)
-        };
+        let labelled =
+            |body: &Bytes| sent(&label::head(names, (&label(), is_copy), [&[], body]), body);
         let is_sent = match source {
             ItemSource::Write(ticket) if ticket.0 >= OWN_TICKETS => {
                 let coded = &self.own[&ticket];

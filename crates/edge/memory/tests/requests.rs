@@ -35,7 +35,8 @@ async fn put_each(memory: &CodedMemory, dice: Option<u64>, len: usize) {
         None => number,
         Some(seed) => {
             let scattered = (seed + number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            ((scattered ^ scattered >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as usize % KEYS
+            ((scattered ^ scattered >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as usize
+                % KEYS
         }
     };
     let puts = stream::iter(0..KEYS).map(|number| async move {

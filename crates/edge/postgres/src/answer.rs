@@ -6,7 +6,7 @@ use crate::fetched::column;
 use crate::listing::Kind;
 use crate::number::Number;
 use crate::place::{
-    LAST, beyond, key_of, last_stripe, leftover_key, leftover_of, outlived_at_begin,
+    LAST, beyond, gateway_of, key_of, last_stripe, leftover_key, leftover_of, outlived_at_begin,
     outlived_at_key, outlived_key, part_key, session_of, split_outlived, split_stripe, stripe_key,
 };
 use crate::postgres::Postgres;
@@ -209,6 +209,13 @@ impl Postgres {
                     Ok((session_of(key)?, read(Table::Watermarks, key, bytes)?))
                 };
                 Reply::Watermarks(found.iter().map(of).collect::<Result<_, CatalogError>>()?)
+            }
+            Query::Gateways {} => {
+                let found = self.after(Table::Gateways, Vec::new(), LAST, usize::MAX).await?;
+                let of = |(key, bytes): &Pair| {
+                    Ok((gateway_of(key)?, read(Table::Gateways, key, bytes)?))
+                };
+                Reply::Gateways(found.iter().map(of).collect::<Result<_, CatalogError>>()?)
             }
             Query::Lease { name } => {
                 Reply::Lease(self.row(Table::Leases, name.as_bytes().into()).await?)

@@ -14,8 +14,8 @@ use crate::statement::Sql;
 use crate::table::Table;
 use crate::wanted::read;
 use ripstop_catalog::{
-    Account, Audit, AuditFinding, Bucket, CatalogError, Garbage, Held, Lease, Object, Recount,
-    Tombstone, Upload, UploadedPart, Watermark,
+    Account, Audit, AuditFinding, Bucket, CatalogError, Garbage, GatewayRecord, Held, Lease,
+    Object, Recount, Tombstone, Upload, UploadedPart, Watermark,
 };
 use ripstop_form::Record;
 use ripstop_model::{FragmentId, NodeId, StripeId};
@@ -160,6 +160,7 @@ async fn recounted(connection: &Connection, mut recount: Recount) -> Result<Audi
     readable::<Number>(connection, Table::Sessions, it).await?;
     readable::<Watermark>(connection, Table::Watermarks, it).await?;
     readable::<Lease>(connection, Table::Leases, it).await?;
+    readable::<GatewayRecord>(connection, Table::Gateways, it).await?;
     let mut scan = Scan::of(connection, Table::Accounts);
     loop {
         let rows = scan.next().await?;

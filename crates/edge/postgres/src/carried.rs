@@ -216,7 +216,7 @@ fn take(
             to.watermarks.insert(session_of(key)?, Some(read(table, key, bytes)?));
         }
         Table::Leases => _ = to.leases.insert(name(key)?, read(table, key, bytes)?),
-        Table::UploadPlaces | Table::OutlivedAt => {}
+        Table::UploadPlaces | Table::OutlivedAt | Table::Gateways => {}
     }
     Ok(())
 }

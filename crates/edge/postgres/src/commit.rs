@@ -3,83 +3,43 @@
 //! A commit's first statement locks the one row of `ripstop_turn`, and each statement after it sees
 //! what was committed before: so commits follow one another as they do in the embedded catalog,
 //! whatever an engine makes of rows that are not there yet. Who waits for its turn is woken by the
-//! database.
+//! database. What is tried again, and what was done already, is the affair of
+//! [`commit_in_turn`](ripstop_catalog::commit_in_turn).
 
 use crate::connection::{Ask, Edge, Value};
 use crate::failure::Failure;
 use crate::fetched::Fetched;
-use crate::patience::Patience;
+use crate::pool::Lent;
 use crate::postgres::Postgres;
 use crate::state::State;
 use crate::statement::Sql;
 use crate::write::{signed, statements};
-use ripstop_catalog::{CatalogError, Change, Outcome};
+use async_trait::async_trait;
+use ripstop_catalog::{Change, InTurn, Outcome, Transaction};
 use ripstop_object::decide;
 
+/// One of those that write to the database.
+pub(crate) struct Writer<'a>(pub(crate) &'a Postgres);
+
+/// A transaction that has the turn.
+pub(crate) struct Taken<'a> {
+    postgres: &'a Postgres,
+    lent: Lent<'a>,
+    fetched: Fetched,
+    state: State,
+    /// What is to be written.
+    asks: Vec<Ask>,
+}
+
 impl Postgres {
-    /// Commits changes, once. A `COMMIT` without an answer is looked up before anything is done
-    /// again: by then the transaction that it belonged to has ended, for it had the turn.
-    pub(crate) async fn commit_all(
-        &self,
-        now_ms: u64,
-        changes: &[Change],
-    ) -> Result<Vec<Outcome>, CatalogError> {
-        let mut batches = self.batches.lock().await;
-        *batches += 1;
-        let (batch, mut unanswered) = (*batches, None);
-        let mut patience = Patience::of(self.settings.patience);
-        loop {
-            match self.attempt(batch, now_ms, changes, &mut unanswered).await {
-                Ok(outcomes) => return Ok(outcomes),
-                Err(failure) => patience.wait(failure).await?,
-            }
-        }
+    fn writer(&self) -> Value {
+        Value::Bytes(self.writer.clone())
     }
 
-    /// Tries once. `unanswered` is what was decided when a `COMMIT` was sent that was not answered.
-    async fn attempt(
-        &self,
-        batch: i64,
-        now_ms: u64,
-        changes: &[Change],
-        unanswered: &mut Option<Vec<Outcome>>,
-    ) -> Result<Vec<Outcome>, Failure> {
-        let lent = self.writers.lend().await.inspect_err(|_| self.turn())?;
-        let writer = || Value::Bytes(self.writer.clone());
-        let tried = async {
-            lent.prepare(Sql::of_commits().into_iter()).await?;
-            let mut first = vec![Ask(Sql::Turn, vec![])];
-            if unanswered.is_some() {
-                first.push(Ask(Sql::Done, vec![writer()]));
-            }
-            let (answers, fetched) = Fetched::begin(&lent, first, changes).await?;
-            let last = answers.get(1).and_then(|rows| rows.first()).map(|row| row.try_get(0));
-            let asks_done = |at| Ask(Sql::SetDone, vec![writer(), Value::Number(batch), at]);
-            let at = Value::Number(signed(now_ms));
-            if let Some(outcomes) = unanswered.as_ref()
-                && last.transpose()? == Some(batch)
-            {
-                // It may not be at a synchronous standby yet; what is committed behind it ends when
-                // it is.
-                lent.pipeline(None, &[asks_done(at)], Some(Edge::Commit)).await?;
-                return Ok(outcomes.clone());
-            }
-            *unanswered = None;
-            State::of_turn(&answers[0])?.must_be(self.state)?;
-            let (outcomes, writes) = decide(&fetched, now_ms, changes)?;
-            let mut asks = statements(&writes);
-            if asks.is_empty() {
-                lent.simple("ROLLBACK").await?;
-                return Ok(outcomes);
-            }
-            asks.push(asks_done(at));
-            *unanswered = Some(outcomes.clone());
-            lent.pipeline(None, &asks, Some(Edge::Commit)).await?;
-            Ok(outcomes)
-        };
-        let tried: Result<_, Failure> = tried.await;
-        match &tried {
-            Ok(_) => lent.give_back(),
+    /// Ends what was done over a connection, which is of use still if the server only rolled back.
+    async fn ended(&self, lent: Lent<'_>, done: Result<(), Failure>) -> Result<(), Failure> {
+        match &done {
+            Ok(()) => lent.give_back(),
             Err(failure) if failure.is_rolled_back() => {
                 if lent.simple("ROLLBACK").await.is_ok() {
                     lent.give_back();
@@ -87,6 +47,66 @@ impl Postgres {
             }
             Err(_) => self.turn(),
         }
-        tried
+        done
+    }
+}
+
+#[async_trait]
+impl<'a> InTurn for Writer<'a> {
+    type Transaction = Taken<'a>;
+    type Failure = Failure;
+
+    async fn begin(
+        &self,
+        changes: &[Change],
+        asks_last: bool,
+    ) -> Result<(Taken<'a>, Option<i64>), Failure> {
+        let postgres = self.0;
+        let lent = postgres.writers.lend().await.inspect_err(|_| postgres.turn())?;
+        let begun = async {
+            lent.prepare(Sql::of_commits().into_iter()).await?;
+            let mut first = vec![Ask(Sql::Turn, vec![])];
+            if asks_last {
+                first.push(Ask(Sql::Done, vec![postgres.writer()]));
+            }
+            let (answers, fetched) = Fetched::begin(&lent, first, changes).await?;
+            let last = answers.get(1).and_then(|rows| rows.first()).map(|row| row.try_get(0));
+            Ok((fetched, State::of_turn(&answers[0])?, last.transpose()?))
+        };
+        match begun.await {
+            Ok((fetched, state, last)) => {
+                Ok((Taken { postgres, lent, fetched, state, asks: Vec::new() }, last))
+            }
+            Err(failure) => Err(postgres.ended(lent, Err(failure)).await.expect_err("it failed")),
+        }
+    }
+}
+
+#[async_trait]
+impl Transaction for Taken<'_> {
+    type Failure = Failure;
+
+    fn decide(&mut self, now_ms: u64, changes: &[Change]) -> Result<(Vec<Outcome>, bool), Failure> {
+        let decided = self.state.must_be(self.postgres.state).and_then(|()| {
+            let (outcomes, writes) = decide(&self.fetched, now_ms, changes)?;
+            self.asks = statements(&writes);
+            Ok(outcomes)
+        });
+        let outcomes = decided.inspect_err(|_| self.postgres.turn())?;
+        Ok((outcomes, !self.asks.is_empty()))
+    }
+
+    async fn commit(self, batch: i64, now_ms: u64) -> Result<(), Failure> {
+        let Self { postgres, lent, mut asks, .. } = self;
+        let numbers = [batch, signed(now_ms)].map(Value::Number);
+        asks.push(Ask(Sql::SetDone, [postgres.writer()].into_iter().chain(numbers).collect()));
+        let done = lent.pipeline(None, &asks, Some(Edge::Commit)).await.map(drop);
+        postgres.ended(lent, done).await
+    }
+
+    async fn roll_back(self) -> Result<(), Failure> {
+        let Self { postgres, lent, .. } = self;
+        let done = lent.simple("ROLLBACK").await;
+        postgres.ended(lent, done).await
     }
 }

@@ -1,6 +1,6 @@
 //! What the database's errors mean.
 
-use ripstop_catalog::CatalogError;
+use ripstop_catalog::{CatalogError, MayPass};
 use std::error::Error;
 use std::io;
 use tokio_postgres::error::SqlState;
@@ -36,6 +36,16 @@ impl Failure {
             Self::Passing(why) => CatalogError::Unavailable(why),
             Self::Lasting(error) => error,
         }
+    }
+}
+
+impl MayPass for Failure {
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Passing(_))
+    }
+
+    fn told(self) -> CatalogError {
+        self.told()
     }
 }
 

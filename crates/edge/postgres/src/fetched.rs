@@ -4,15 +4,15 @@ use crate::connection::{Ask, Connection, Edge, Value};
 use crate::failure::Failure;
 use crate::number::Number;
 use crate::place::{
-    key_of, last_stripe, outlived_at_begin, outlived_key, part_key, session_of, split_outlived,
-    split_upload, stripe_key,
+    gateway_of, key_of, last_stripe, outlived_at_begin, outlived_key, part_key, session_of,
+    split_outlived, split_upload, stripe_key,
 };
 use crate::statement::Sql;
 use crate::table::{Table, VOUCHED};
 use crate::wanted::{Wanted, led_to, read};
 use ripstop_catalog::{
-    Account, Bucket, CatalogError, Change, Held, Lease, Object, Session, Tombstone, Upload,
-    UploadedPart, Watermark, object_key, split_object_key,
+    Account, Bucket, CatalogError, Change, GatewayId, GatewayRecord, Held, Lease, Object, Session,
+    Tombstone, Upload, UploadedPart, Watermark, object_key, split_object_key,
 };
 use ripstop_form::Record;
 use ripstop_model::{NodeId, StripeId};
@@ -348,6 +348,13 @@ impl Rows for Fetched {
 
     fn node_count(&self) -> Result<u64, CatalogError> {
         Ok(self.range(Table::Nodes, Vec::new(), usize::MAX)?.count() as u64)
+    }
+
+    fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, CatalogError> {
+        let keys = self.range(Table::Gateways, Vec::new(), usize::MAX)?;
+        let of = |key: &Vec<u8>| Ok((gateway_of(key)?, self.row(Table::Gateways, key)?));
+        let rows = keys.map(of).collect::<Result<Vec<_>, CatalogError>>()?;
+        Ok(rows.into_iter().filter_map(|(id, row)| Some((id, row?))).collect())
     }
 
     fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {

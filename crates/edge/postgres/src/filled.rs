@@ -6,7 +6,6 @@
 use crate::carried::PostgresRows;
 use crate::connection::{Ask, Connection, Edge, Value};
 use crate::failure::Failure;
-use crate::patience::Patience;
 use crate::place::LAST;
 use crate::pool::Pool;
 use crate::postgres::Postgres;
@@ -18,7 +17,7 @@ use crate::table::Table;
 use crate::url::PostgresUrl;
 use crate::write::statements;
 use async_trait::async_trait;
-use ripstop_catalog::{CatalogError, RowSink, Writes};
+use ripstop_catalog::{CatalogError, Retries, RowSink, Writes};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -55,7 +54,7 @@ impl FilledDatabase {
     /// If it holds one, or cannot be used.
     pub async fn begin(url: &PostgresUrl, settings: PostgresSettings) -> Result<Self, FillError> {
         let (state, pool) = (State::drawn(), Pool::new(url, 1, &settings)?);
-        let mut patience = Patience::of(settings.patience);
+        let mut patience = Retries::within(settings.patience);
         loop {
             match claim(&pool, state).await {
                 Ok(Claim::Done) => break,
@@ -86,7 +85,7 @@ impl FilledDatabase {
     /// If the database fails, or another has begun to fill it.
     pub async fn finish(self) -> Result<(), CatalogError> {
         let set = format!("UPDATE ripstop_turn SET id = {}", State::Open.number());
-        let mut patience = Patience::of(self.0.settings.patience);
+        let mut patience = Retries::within(self.0.settings.patience);
         let mut is_in_doubt = false;
         loop {
             match self.finish_once(&set, &mut is_in_doubt).await {
@@ -129,7 +128,7 @@ impl RowSink for FilledDatabase {
     /// Written twice, if an answer is lost: rows stay as they are.
     async fn put(&mut self, rows: Writes<'static>) -> Result<(), CatalogError> {
         let asks = statements(&rows);
-        let mut patience = Patience::of(self.0.settings.patience);
+        let mut patience = Retries::within(self.0.settings.patience);
         loop {
             match self.put_once(&asks).await {
                 Ok(()) => return Ok(()),
@@ -172,7 +171,12 @@ async fn holds_any(connection: &Connection) -> Result<bool, Failure> {
         Ask(Sql::After(table), vec![Value::Bytes(Vec::new()), end, Value::limit(1)])
     };
     let asks = Table::ALL.into_iter().filter(|table| match table {
-        Table::Facts | Table::Nodes | Table::Sessions | Table::Watermarks | Table::Leases => false,
+        Table::Facts
+        | Table::Nodes
+        | Table::Sessions
+        | Table::Watermarks
+        | Table::Leases
+        | Table::Gateways => false,
         Table::Buckets
         | Table::Objects
         | Table::Stripes

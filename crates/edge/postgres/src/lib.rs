@@ -34,7 +34,6 @@ mod fetched;
 mod filled;
 mod listing;
 mod number;
-mod patience;
 mod place;
 mod pool;
 #[cfg(test)]

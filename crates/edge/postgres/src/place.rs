@@ -131,6 +131,11 @@ pub(crate) fn session_of(key: &[u8]) -> Result<ripstop_object::Session, CatalogE
     Ok(ripstop_object::Session(u32::from_be_bytes(number)))
 }
 
+pub(crate) fn gateway_of(key: &[u8]) -> Result<ripstop_object::GatewayId, CatalogError> {
+    let number = key.try_into().map_err(|_| corrupt("a gateway's number is short"))?;
+    Ok(ripstop_object::GatewayId(u64::from_be_bytes(number)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

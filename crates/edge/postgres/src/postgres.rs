@@ -1,6 +1,6 @@
+use crate::commit::Writer;
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::patience::Patience;
 use crate::pool::{Lent, Pool};
 use crate::schema;
 use crate::settings::PostgresSettings;
@@ -8,7 +8,9 @@ use crate::state::State;
 use crate::statement::Sql;
 use crate::url::PostgresUrl;
 use async_trait::async_trait;
-use ripstop_catalog::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
+use ripstop_catalog::{
+    Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply, Retries, commit_in_turn,
+};
 use std::fmt;
 use tokio::sync::Mutex;
 
@@ -66,7 +68,7 @@ impl Postgres {
             has_steps: false,
             state,
         };
-        let mut patience = Patience::of(catalog.settings.patience);
+        let mut patience = Retries::within(catalog.settings.patience);
         loop {
             match catalog.prepare().await {
                 Ok(has_steps) => {
@@ -146,11 +148,14 @@ impl Catalog for Postgres {
         now_ms: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>, CatalogError> {
-        self.commit_all(now_ms, &changes).await
+        let mut batches = self.batches.lock().await;
+        *batches += 1;
+        let number = (*batches, now_ms);
+        commit_in_turn(&Writer(self), number, &changes, self.settings.patience).await
     }
 
     async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
-        let mut patience = Patience::of(self.settings.patience);
+        let mut patience = Retries::within(self.settings.patience);
         loop {
             match self.answer(query).await {
                 Ok(reply) => return Ok(reply),
@@ -163,7 +168,7 @@ impl Catalog for Postgres {
 #[async_trait]
 impl Audited for Postgres {
     async fn audit(&self) -> Result<Audit, CatalogError> {
-        let mut patience = Patience::of(self.settings.patience);
+        let mut patience = Retries::within(self.settings.patience);
         loop {
             match self.audit_once().await {
                 Ok(audit) => return Ok(audit),

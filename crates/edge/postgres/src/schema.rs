@@ -7,19 +7,24 @@ use crate::table::{Table, VOUCHED};
 use ripstop_catalog::{CatalogError, seal};
 
 /// What takes a database from each version to the next: statements.
-pub(crate) const MIGRATIONS: &[fn() -> Vec<String>] = &[first];
+pub(crate) const MIGRATIONS: &[fn() -> Vec<String>] = &[first, second];
+
+fn made(table: Table) -> String {
+    let columns = table.columns().iter().map(|(name, kind)| format!(", {name} {kind} NOT NULL"));
+    format!(
+        "CREATE TABLE {} (key bytea PRIMARY KEY, record bytea NOT NULL{})",
+        table.name(),
+        columns.collect::<String>()
+    )
+}
+
+/// Version 2: gateways.
+fn second() -> Vec<String> {
+    vec![made(Table::Gateways)]
+}
 
 /// Version 1.
 fn first() -> Vec<String> {
-    let of_table = |table: Table| {
-        let columns =
-            table.columns().iter().map(|(name, kind)| format!(", {name} {kind} NOT NULL"));
-        format!(
-            "CREATE TABLE {} (key bytea PRIMARY KEY, record bytea NOT NULL{})",
-            table.name(),
-            columns.collect::<String>()
-        )
-    };
     let mut statements = vec![
         "CREATE TABLE ripstop_turn (id bigint PRIMARY KEY)".into(),
         "INSERT INTO ripstop_turn (id) VALUES (0)".into(),
@@ -27,12 +32,13 @@ fn first() -> Vec<String> {
          (writer bytea PRIMARY KEY, batch bigint NOT NULL, at_ms bigint NOT NULL)"
             .into(),
     ];
-    statements.extend(Table::ALL.map(of_table));
+    let tables = Table::ALL.into_iter().filter(|table| *table != Table::Gateways);
+    statements.extend(tables.map(made));
     statements
 }
 
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 /// How long what a writer committed last is kept after its last commit: longer than any commit is
 /// waited for.

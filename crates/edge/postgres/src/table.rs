@@ -40,6 +40,8 @@ pub(crate) enum Table {
     Watermarks,
     /// What only one does at a time → who.
     Leases,
+    /// Number of a gateway → what it told of itself. Since version 2.
+    Gateways,
 }
 
 /// In [`Table::Facts`]: before when all names of stripes are known, in milliseconds.
@@ -47,7 +49,7 @@ pub(crate) const VOUCHED: &[u8] = b"vouched before";
 
 impl Table {
     /// All, in the order in which a commit writes them.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Facts,
         Self::Buckets,
         Self::Objects,
@@ -65,6 +67,7 @@ impl Table {
         Self::OutlivedAt,
         Self::Watermarks,
         Self::Leases,
+        Self::Gateways,
     ];
 
     /// How it is called in the database, and in the checksums of its records.
@@ -87,6 +90,7 @@ impl Table {
             Self::OutlivedAt => "ripstop_outlived_at",
             Self::Watermarks => "ripstop_watermarks",
             Self::Leases => "ripstop_leases",
+            Self::Gateways => "ripstop_gateways",
         }
     }
 
@@ -108,7 +112,8 @@ impl Table {
             | Self::Outlived
             | Self::OutlivedAt
             | Self::Watermarks
-            | Self::Leases => &[],
+            | Self::Leases
+            | Self::Gateways => &[],
         }
     }
 }

@@ -69,6 +69,7 @@ impl Wanted {
             }
             Named::NodeCount => vec![Self::whole(Table::Nodes)],
             Named::Sessions => vec![Self::whole(Table::Sessions)],
+            Named::Gateways => vec![Self::whole(Table::Gateways)],
             Named::Watermarks => vec![Self::whole(Table::Watermarks)],
         }
     }
@@ -116,6 +117,7 @@ pub(crate) fn led_to(
         | Table::Accounts
         | Table::OutlivedAt
         | Table::Watermarks
-        | Table::Leases => BTreeSet::new(),
+        | Table::Leases
+        | Table::Gateways => BTreeSet::new(),
     })
 }

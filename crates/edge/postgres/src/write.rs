@@ -144,6 +144,9 @@ pub(crate) fn statements(writes: &Writes<'_>) -> Vec<Ask> {
     for (session, row) in &writes.watermarks {
         writing.set(Table::Watermarks, session.0.to_be_bytes().into(), row.as_ref());
     }
+    for (id, row) in &writes.gateways {
+        writing.set(Table::Gateways, id.0.to_be_bytes().into(), row.as_deref());
+    }
     for (name, lease) in &writes.leases {
         writing.set(Table::Leases, name.as_bytes().into(), Some(lease));
     }

@@ -5,11 +5,12 @@
 mod support;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use ripstop_catalog::conformance::{Step, cases, compare, follow, script};
 use ripstop_catalog::{AtOnce, Grouped};
 use std::sync::Arc;
 use support::server::Server;
-use support::{fresh, opened, run, server};
+use support::{Played, fresh, opened, run, scripts, server};
 
 #[test]
 fn it_passes_every_case() {
@@ -39,6 +40,7 @@ fn follow_on(server: &Server, steps: &[Step], together: usize) {
         let model = follow(&opened(&url).await, steps, together).await;
         // Opened again it is the same.
         compare(&opened(&url).await, &model).await;
+        server.forget(&url).await;
     });
 }
 
@@ -52,15 +54,17 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-
-    #[test]
-    #[ignore = "an hour: the same over many more scripts"]
-    fn any_of_many_scripts_gives_what_the_model_gives(
-        steps in script(200), together in 1..60usize,
-    ) {
-        let Some(server) = server() else { return Ok(()) };
+#[test]
+#[ignore = "the same over many more scripts: as many as RIPSTOP_SCRIPTS says"]
+fn any_of_many_scripts_gives_what_the_model_gives() {
+    let Some(server) = server() else { return };
+    let (cases, steps_max) = scripts(2_000);
+    let config = ProptestConfig { cases, ..ProptestConfig::default() };
+    let (played, drawn) = (Played::default(), (script(steps_max), 1..60usize));
+    let many = TestRunner::new(config).run(&drawn, |(steps, together)| {
         follow_on(&server, &steps, together);
-    }
+        played.one_more();
+        Ok(())
+    });
+    many.unwrap();
 }

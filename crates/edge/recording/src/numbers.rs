@@ -51,6 +51,7 @@ pub(crate) fn base_after(event: &Event, base: Base) -> Base {
         | Event::DecodeEnded(request, _) => Base { request: request.0, ..base },
         Event::TaskEnded(task, _) => Base { task: task.0, ..base },
         Event::NodeChanged(..)
+        | Event::LanesChanged(_)
         | Event::ShapingChanged(_)
         | Event::PlacementChanged(_)
         | Event::TimerFired => base,
@@ -65,6 +66,7 @@ choice! { Event {
     6 EncodeEnded (2 request),
     7 DecodeEnded (2 request, 3 done),
     8 TimerFired {},
+    23 LanesChanged (2 nodes),
     27 NodeChanged (2 node, 3 state),
     28 ShapingChanged [shaping],
     29 PlacementChanged [placement],

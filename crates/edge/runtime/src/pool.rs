@@ -270,6 +270,11 @@ impl Pool {
         self.shared.tell(Event::ShapingChanged(shaping));
     }
 
+    /// From now on these nodes take so many tasks of this pool at once; what runs goes on.
+    pub fn divide_lanes(&self, nodes: Vec<NodeSpec>) {
+        self.shared.tell(Event::LanesChanged(nodes));
+    }
+
     /// From now on new stripes go, and reads choose, as this says; what is stored stays where it
     /// is.
     pub fn place(&self, placement: Placement) {

@@ -14,7 +14,8 @@ pub async fn identity(catalog: &dyn Catalog) -> Result<u64, CatalogError> {
     ripstop_host::fill(&mut random);
     let drawn = u64::from_le_bytes(random);
     adopt(catalog, drawn).await?;
-    Ok(drawn)
+    // Another gateway may have begun at the same time, and been first.
+    Ok(known(catalog).await?.unwrap_or(drawn))
 }
 
 /// The store's number; if it has none yet, `wanted` becomes it.
@@ -28,7 +29,9 @@ pub async fn identity_or(catalog: &dyn Catalog, wanted: u64) -> Result<u64, Cata
 async fn known(catalog: &dyn Catalog) -> Result<Option<u64>, CatalogError> {
     let names = catalog.nodes().await?;
     let number = |name: &str| u64::from_str_radix(name.strip_prefix(PREFIX)?, 16).ok();
-    Ok(names.iter().find_map(|(name, _)| number(name)))
+    let found = names.iter().filter_map(|(name, at)| Some((*at, number(name)?)));
+    // The one that was named first, for all who look after it was.
+    Ok(found.min_by_key(|(at, _)| *at).map(|(_, number)| number))
 }
 
 /// Makes `identity` that of the store whose catalog is being made.

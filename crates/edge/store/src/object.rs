@@ -141,13 +141,13 @@ impl Store {
                 }
                 Err(why) => written = self.behind(why)?,
             }
-            if versioning == Versioning::Enabled {
-                let (bucket, key) = to.place(versioning, &object);
-                let stripe = written.iter().find(|stripe| stripe.id == object.told_by);
-                let told = stripe.map(|stripe| (stripe.id, record_of(stripe)));
-                let entry = PackEntry::Object { bucket, key, object: object.clone() };
-                untrue.extend(told.map(|told| (told, entry)));
-            }
+            // What was told already is of another version, or earlier than what will be told. Its
+            // stripe may be in force for longer than the key stands for the object: a copy has it.
+            let (bucket, key) = to.place(versioning, &object);
+            let stripe = written.iter().find(|stripe| stripe.id == object.told_by);
+            let told = stripe.map(|stripe| (stripe.id, record_of(stripe)));
+            let entry = PackEntry::Object { bucket, key, object: object.clone() };
+            untrue.extend(told.map(|told| (told, entry)));
             written.push(Box::pin(self.tell_object(&target, &mut object)).await?);
         }
         Err(StoreError::Busy { retry_after: RETRY_AFTER })

@@ -35,9 +35,10 @@ mod metrics;
 
 pub use admin::{
     Admin, AdminSettings, AdminToken, BUCKETS_PAGE_MAX, BucketPage, BucketStatus, ChangeUsers,
-    Check, Checked, GiveBucket, GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys,
-    MemoryServerStatus, MemoryTierStatus, NamedTier, NodeStatus, NotGiven, PoolStatus, Progress,
-    Readiness, Reload, Status, TenantStatus, TierStatus, check_of, keys_of, serve_admin,
+    Check, Checked, GatewayStatus, Gateways, GiveBucket, GrantedStatus, KEYS_PAGE_MAX, KeyPage,
+    KeyStatus, Keys, MemoryServerStatus, MemoryTierStatus, NamedTier, NodeStatus, NotGiven,
+    PoolStatus, Progress, Readiness, Reload, Status, TenantStatus, TierStatus, check_of, keys_of,
+    serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{

@@ -1,6 +1,7 @@
 use super::{placement::Placement, shaping::Shaping};
 use alloc::vec::Vec;
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId};
+use ripstop_scheduling::NodeSpec;
 use serde::{Deserialize, Serialize};
 
 /// What happened. The machine's one entrance.
@@ -18,6 +19,9 @@ pub enum Event {
     DecodeEnded(RequestId, bool),
     /// A node was found able, or unable, to serve.
     NodeChanged(NodeId, NodeState),
+    /// From now on these nodes serve so many tasks at once: others have a part of them too. Nodes
+    /// that are not named stay as they are.
+    LanesChanged(Vec<NodeSpec>),
     /// From now on this is what tenants are promised; what waits keeps its place.
     ShapingChanged(Shaping),
     /// From now on new stripes go where this says, and reads choose as it says.

@@ -17,6 +17,15 @@ pub struct NodeGauge {
     pub tasks_waiting: usize,
 }
 
+/// What one tenant asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TenantGauge {
+    /// Who.
+    pub tenant: TenantId,
+    /// Lane time that all of its requests which ever came were expected to take, refused ones too.
+    pub offered: Duration,
+}
+
 /// How one tier of a tenant stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TierGauge {

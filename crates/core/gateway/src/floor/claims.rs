@@ -27,7 +27,7 @@ impl Claims {
     pub(super) fn exceed(&self, nodes: &Nodes, node: NodeIndex) -> bool {
         let lanes = &nodes[node];
         // A lane whose task was told to stop comes free without another's being stopped.
-        let coming = lanes.lanes() - lanes.busy() + lanes.ending();
+        let coming = (lanes.lanes() + lanes.ending()).saturating_sub(lanes.busy());
         lanes.is_up() && self.0[node.get()] > u32::from(coming)
     }
 

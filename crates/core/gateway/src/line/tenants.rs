@@ -15,7 +15,7 @@ mod terms;
 
 pub(crate) use costs::Kind;
 
-use crate::face::{Shaping, TierGauge};
+use crate::face::{Shaping, TenantGauge, TierGauge};
 use account::Account;
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::time::Duration;
@@ -98,10 +98,11 @@ impl Tenants {
     ) -> Result<Shaped, Duration> {
         let tenant = if self.accounts.contains_key(&tenant) { tenant } else { TenantId::ANYBODY };
         let account = self.accounts.get_mut(&tenant).expect("anybody has an account");
+        let cost = self.costs.expected(kind);
+        account.offered = account.offered.saturating_add(cost);
         if account.waiting >= self.waiting_max {
             return Err(RETRY_AFTER);
         }
-        let cost = self.costs.expected(kind);
         let tier = account.admit(now, cost).map_err(|wait| wait.unwrap_or(RETRY_AFTER))?;
         account.waiting += 1;
         if let Some(tier) = tier {
@@ -230,6 +231,14 @@ impl Tenants {
     /// How many of them there are.
     pub(super) fn len(&self) -> usize {
         self.scheduler.len()
+    }
+
+    /// What tenants asked for.
+    pub(super) fn tenants(&self) -> impl Iterator<Item = TenantGauge> {
+        self.accounts.iter().map(|(&tenant, account)| TenantGauge {
+            tenant,
+            offered: Duration::from_nanos(account.offered),
+        })
     }
 
     /// How the tiers stand.

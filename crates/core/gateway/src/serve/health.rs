@@ -11,7 +11,7 @@ use crate::{
     line::Queue,
 };
 use ripstop_model::NodeId;
-use ripstop_scheduling::{NodeIndex, RequestSlot};
+use ripstop_scheduling::{NodeIndex, NodeSpec, RequestSlot};
 
 /// What the end of a task says of its node.
 pub(super) fn note_health(
@@ -47,6 +47,17 @@ pub(crate) fn node_up(parts: &mut Parts, id: NodeId) {
         book.timers_mut().stop(Timer::Probe(node));
         exit.report(Report::Node { node: id, up: true });
     }
+}
+
+/// From now on these nodes serve so many tasks at once.
+pub(crate) fn lanes_changed(parts: &mut Parts, nodes: &[NodeSpec]) {
+    let Parts { floor, book, exit, line, .. } = parts;
+    for spec in nodes {
+        if let Some(node) = floor.find(spec.id) {
+            floor.set_lanes(book, exit, node, spec.lanes);
+        }
+    }
+    line.set_lanes(exit.now(), floor.lanes());
 }
 
 /// A node was found unable to serve.

@@ -44,7 +44,7 @@ impl Parts {
         Load {
             backlog: self.line.backlog(),
             lanes: totals.lanes_up,
-            lanes_idle: totals.lanes_up - totals.lanes_up_busy,
+            lanes_idle: totals.lanes_up.saturating_sub(totals.lanes_up_busy),
             lanes_redundant: self.floor.redundant(),
             tasks_waiting: self.floor.needed(),
             serving: self.book.serving(),

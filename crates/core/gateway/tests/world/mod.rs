@@ -146,6 +146,7 @@ impl World<'_> {
             15 => self.say_nonsense(),
             _ if self.dice.one_in(4) => self.promise(),
             _ if self.dice.one_in(4) => self.place(),
+            _ if self.dice.one_in(6) => self.divide_lanes(),
             _ => self.arrive(),
         }
     }
@@ -166,6 +167,17 @@ impl World<'_> {
             ReadSelection::LeastWorkPlanned,
         ][self.dice.below(4)];
         self.send(Event::PlacementChanged(Placement { selection, groups }));
+    }
+
+    /// Others take lanes of some nodes, or give them back.
+    fn divide_lanes(&mut self) {
+        let count = 1 + self.dice.below(self.nodes.len());
+        let lanes = |world: &mut Self| {
+            let spec = world.nodes[world.dice.below(world.nodes.len())];
+            NodeSpec { lanes: world.dice.below(usize::from(spec.lanes) + 1) as u16, ..spec }
+        };
+        let nodes = (0..count).map(|_| lanes(self)).collect();
+        self.send(Event::LanesChanged(nodes));
     }
 
     /// Other tenants, other promises, another way to share the lanes.

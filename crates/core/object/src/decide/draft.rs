@@ -2,9 +2,9 @@
 
 use super::stop::{Decided, Stop};
 use crate::{
-    Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Place, Rows,
-    Session, Tombstone, Upload, UploadedPart, VersionId, Watermark, Writes, split_version_name,
-    versions_begin, versions_end, versions_of,
+    Absence, Account, Applied, Bucket, Change, GatewayId, GatewayRecord, Held, Inconsistent, Lease,
+    Object, Place, Rows, Session, Tombstone, Upload, UploadedPart, VersionId, Watermark, Writes,
+    split_version_name, versions_begin, versions_end, versions_of,
 };
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,7 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
                 self.must_have_epoch(lease, *epoch)?;
                 self.apply(now_ms, change)
             }
+            Change::Beat { id, gateway } => self.beat(now_ms, *id, gateway),
             Change::Release { name, holder } => self.release(name, *holder),
             Change::Vouch { before_ms } => self.vouch(*before_ms),
             Change::NameNode { name } => self.name_node(name),
@@ -298,6 +299,18 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             Some(lease) => Ok(Some(*lease)),
             None => self.rows.lease(name).map_err(Stop::Failed),
         }
+    }
+
+    pub(super) fn gateways(&self) -> Decided<BTreeMap<GatewayId, GatewayRecord>, R> {
+        let known = self.rows.gateways().map_err(Stop::Failed)?;
+        let mut rows: BTreeMap<GatewayId, GatewayRecord> = known.into_iter().collect();
+        for (id, row) in &self.writes.gateways {
+            match row {
+                Some(row) => _ = rows.insert(*id, row.clone().into_owned()),
+                None => _ = rows.remove(id),
+            }
+        }
+        Ok(rows)
     }
 
     pub(super) fn vouched_before(&self) -> Decided<u64, R> {

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod fragment;
+mod gateway;
 mod listing;
 mod object;
 mod session;
@@ -105,6 +106,10 @@ listed! {
         what_is_done_under_a_lease_that_another_took_over_changes_nothing
         the_least_watermark_is_of_those_that_are_alive
         a_session_that_was_given_up_brings_nothing
+    }
+    gateway {
+        a_gateway_has_another_epoch_in_each_of_its_lives
+        gateways_that_tell_nothing_are_forgotten
     }
     version {
         a_version_stays_when_another_is_put

@@ -79,6 +79,7 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
     let state = model.state().clone();
     let same = |what: &str, one: String, other: String| assert_eq!(one, other, "{what}");
     same("watermarks", shown(&catalog.watermarks().await), shown(&model.watermarks().await));
+    same("gateways", shown(&catalog.gateways().await), shown(&model.gateways().await));
     for name in state.leases.keys() {
         same("lease", shown(&catalog.lease(name).await), shown(&model.lease(name).await));
     }

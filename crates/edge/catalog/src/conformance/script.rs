@@ -131,6 +131,7 @@ pub enum Turn {
     Lease { name: u8, session: u8, lasts: u8 },
     Release { name: u8, session: u8 },
     Fenced { name: u8, epoch: u8, node: u8 },
+    Beat { gateway: u8, epoch: u8, session: u8, claims: u8 },
 }
 
 /// Which stripes a holder names.
@@ -310,6 +311,9 @@ fn turn() -> impl Strategy<Value = Turn> {
         1 => (0..2u8, 1..4u8).prop_map(|(name, session)| Turn::Release { name, session }),
         1 => (0..2u8, 0..4u8, 0..20u8)
             .prop_map(|(name, epoch, node)| Turn::Fenced { name, epoch, node }),
+        1 => (0..3u8, 0..4u8, 1..5u8, 0..3u8).prop_map(|(gateway, epoch, session, claims)| {
+            Turn::Beat { gateway, epoch, session, claims }
+        }),
     ]
 }
 

@@ -3,8 +3,8 @@
 use super::make::{bucket, object, part, stripe, upload};
 use super::script::{Key, Material, ScriptStep, Step, Turn, VersionWish, When, Wish};
 use crate::{
-    Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone, VersionId,
-    Versioning, version_name, versions_of,
+    Change, Condition, GatewayClaim, GatewayId, GatewayRecord, Model, Object, Quota, Session,
+    Stamp, State, Stripe, Tombstone, VersionId, Versioning, version_name, versions_of,
 };
 use ripstop_model::{NodeId, StripeId};
 use ripstop_object::Place;
@@ -109,6 +109,25 @@ impl Writer {
                 epoch: u64::from(*epoch),
                 change: Box::new(Change::NameNode { name: format!("node{node}") }),
             },
+            Turn::Beat { gateway, epoch, session, claims } => {
+                let claim = |number| GatewayClaim {
+                    of: format!("lanes {number}"),
+                    wanted: u64::from(number) * 300,
+                    taken: u64::from(*session),
+                };
+                Change::Beat {
+                    id: GatewayId(u64::from(*gateway)),
+                    gateway: GatewayRecord {
+                        epoch: u64::from(*epoch),
+                        beat: self.taken,
+                        beat_ms: self.now_ms,
+                        session: Session(u32::from(*session)),
+                        address: format!("127.0.0.1:{gateway}"),
+                        claims: (0..*claims).map(claim).collect(),
+                        ..GatewayRecord::default()
+                    },
+                }
+            }
             Turn::Release { name, session } => Change::Release {
                 name: format!("lease{name}"),
                 holder: Session(u32::from(*session)),

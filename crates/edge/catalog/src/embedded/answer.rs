@@ -59,6 +59,7 @@ impl Embedded {
                 Reply::Tombstone(self.here(|view| view.tombstone(&key)).await?)
             }
             Query::Lease { name } => Reply::Lease(self.here(|view| view.lease(name)).await?),
+            Query::Gateways {} => Reply::Gateways(self.here(View::gateways).await?),
             Query::Watermarks {} => Reply::Watermarks(self.here(View::watermarks).await?),
             Query::Vouched {} => Reply::Vouched(self.here(View::vouched).await?),
             Query::Nodes {} => Reply::Nodes(self.here(View::nodes).await?),

@@ -100,6 +100,11 @@ impl View {
             let what = || format!("the watermark of session {}", entry.key());
             read(recount, what, entry.read(), |_, _| {});
         }
+        for entry in self.gateways.all()? {
+            let entry = entry?;
+            let what = || format!("gateway {:016x}", entry.key());
+            read(recount, what, entry.read(), |_, _| {});
+        }
         for entry in self.leases.all()? {
             let entry = entry?;
             let what = || format!("the lease \"{}\"", shown(entry.key()));

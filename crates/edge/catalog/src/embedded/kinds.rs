@@ -2,8 +2,8 @@
 
 use super::rows::{Bytes, Kind, Stored};
 use crate::{
-    Account, Bucket, Garbage, Held, Lease, Leftover, Object, Tombstone, Upload, UploadedPart,
-    Watermark,
+    Account, Bucket, Garbage, GatewayRecord, Held, Lease, Leftover, Object, Tombstone, Upload,
+    UploadedPart, Watermark,
 };
 use redb::TableDefinition;
 use ripstop_form::{Fields, Found, Record, Unreadable};
@@ -59,6 +59,8 @@ pub(super) const OUTLIVED_AT: Kind<OutlivedAtKey, Nothing> = Kind::new("outlived
 pub(super) const WATERMARKS: Kind<u32, Watermark> = Kind::new("watermarks");
 /// What only one does at a time → who.
 pub(super) const LEASES: Kind<Bytes, Lease> = Kind::new("leases");
+/// Number of a gateway → what it told of itself.
+pub(super) const GATEWAYS: Kind<u64, GatewayRecord> = Kind::new("gateways");
 /// What is being counted → how far it is: [`LIVE`].
 pub(super) const CURSORS: Kind<Bytes, Cursor> = Kind::new("cursors");
 
@@ -134,6 +136,7 @@ impl Stored for Tombstone {}
 impl Stored for Cursor {}
 impl Stored for Watermark {}
 impl Stored for Lease {}
+impl Stored for GatewayRecord {}
 
 pub(super) const fn leftover_key(copy: &Leftover) -> (u128, u8, u16) {
     (copy.stripe.0, copy.index, copy.node.0)

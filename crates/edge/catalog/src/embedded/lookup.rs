@@ -6,8 +6,8 @@ use super::rows::{Rows, Stored};
 use super::table::Tables;
 use crate::key::{object_key, text};
 use crate::{
-    Account, Bucket, CatalogError, Held, Lease, Object, Session, Tombstone, Upload, UploadedPart,
-    Watermark,
+    Account, Bucket, CatalogError, GatewayId, GatewayRecord, Held, Lease, Object, Session,
+    Tombstone, Upload, UploadedPart, Watermark,
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
@@ -92,6 +92,14 @@ impl ripstop_object::Rows for Tables<'_> {
 
     fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
         self.leases.get(&name.as_bytes())
+    }
+
+    fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, CatalogError> {
+        let gateways = self.gateways.all()?.map(|entry| {
+            let entry = entry?;
+            Ok((GatewayId(entry.key()), entry.read()?))
+        });
+        gateways.collect()
     }
 
     fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {

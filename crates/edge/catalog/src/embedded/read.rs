@@ -10,9 +10,9 @@ use crate::key::text;
 use crate::rollup::page;
 use crate::versions::Latest;
 use crate::{
-    BUCKETS_LEN_MAX, Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover,
-    Listing, ListingRequest, Located, Object, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone,
-    Upload, UploadedPart, Versioning, Vouched, Watermark,
+    BUCKETS_LEN_MAX, Bucket, CatalogError, Extent, GatewayId, GatewayRecord, Held,
+    LOCATED_EXTENTS_MAX, Lease, Leftover, Listing, ListingRequest, Located, Object, PARTS_LEN_MAX,
+    Refusal, Session, Stripe, Tombstone, Upload, UploadedPart, Versioning, Vouched, Watermark,
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
@@ -261,6 +261,14 @@ impl View {
             Ok((Session(entry.key()), entry.read()?))
         });
         watermarks.collect()
+    }
+
+    pub(super) fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, CatalogError> {
+        let gateways = self.gateways.all()?.map(|entry| {
+            let entry = entry?;
+            Ok((GatewayId(entry.key()), entry.read()?))
+        });
+        gateways.collect()
     }
 
     pub(super) fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {

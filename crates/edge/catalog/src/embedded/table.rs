@@ -1,14 +1,14 @@
 //! The tables, as a transaction writes them and as readers see them.
 
 use super::kinds::{
-    BUCKETS, CONVERTING, CURSORS, Cursor, FACTS, GARBAGE, LEASES, LEFTOVERS, LeftoverKey, NODES,
-    Nothing, Number, OBJECTS, OUTLIVED, OUTLIVED_AT, OutlivedAtKey, OutlivedKey, PARTS, SESSIONS,
-    STRIPES, TOMBSTONES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, WATERMARKS,
+    BUCKETS, CONVERTING, CURSORS, Cursor, FACTS, GARBAGE, GATEWAYS, LEASES, LEFTOVERS, LeftoverKey,
+    NODES, Nothing, Number, OBJECTS, OUTLIVED, OUTLIVED_AT, OutlivedAtKey, OutlivedKey, PARTS,
+    SESSIONS, STRIPES, TOMBSTONES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, WATERMARKS,
 };
 use super::rows::{Bytes, Rows};
 use crate::{
-    Account, Bucket, CatalogError, Garbage, Held, Lease, Object, Tombstone, Upload, UploadedPart,
-    Watermark,
+    Account, Bucket, CatalogError, Garbage, GatewayRecord, Held, Lease, Object, Tombstone, Upload,
+    UploadedPart, Watermark,
 };
 use redb::{Key, ReadTransaction, WriteTransaction};
 use std::sync::Arc;
@@ -90,6 +90,7 @@ tables! {
     outlived_at: OutlivedAtKey => Nothing = OUTLIVED_AT, current;
     watermarks: u32 => Watermark = WATERMARKS, current;
     leases: Bytes => Lease = LEASES, current;
+    gateways: u64 => GatewayRecord = GATEWAYS, current;
     cursors: Bytes => Cursor = CURSORS, current;
 }
 

@@ -53,6 +53,9 @@ impl Tables<'_> {
         for (session, row) in &writes.watermarks {
             set(&mut self.watermarks, &session.0, row.as_ref())?;
         }
+        for (id, row) in &writes.gateways {
+            set(&mut self.gateways, &id.0, row.as_deref())?;
+        }
         for (name, lease) in &writes.leases {
             self.leases.insert(&name.as_bytes(), lease)?;
         }

@@ -61,6 +61,7 @@ impl State {
             Query::Watermarks {} => {
                 Reply::Watermarks(self.watermarks.clone().into_iter().collect())
             }
+            Query::Gateways {} => Reply::Gateways(self.gateways.clone().into_iter().collect()),
             Query::Lease { name } => Reply::Lease(self.leases.get(name).copied()),
             Query::Vouched {} => Reply::Vouched(self.vouched()),
             Query::Verify {} => Reply::Verify(()),

@@ -4,8 +4,8 @@
 use super::State;
 use crate::conformance::{changes, script};
 use crate::{
-    Account, Bucket, CatalogError, Change, Held, Lease, Object, Session, Tombstone, Upload,
-    UploadedPart, Watermark,
+    Account, Bucket, CatalogError, Change, GatewayId, GatewayRecord, Held, Lease, Object, Session,
+    Tombstone, Upload, UploadedPart, Watermark,
 };
 use proptest::prelude::*;
 use ripstop_model::{NodeId, StripeId};
@@ -59,6 +59,7 @@ fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<FoundRow<'a>> {
         | Named::Watermark(_)
         | Named::Lease(_)
         | Named::Watermarks
+        | Named::Gateways
         | Named::VouchedBefore
         | Named::Keys(_)
         | Named::Uploads(_)
@@ -160,6 +161,11 @@ impl Rows for Fetched<'_> {
     fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
         self.must_have(&Named::Lease(name));
         self.state.lease(name)
+    }
+
+    fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, CatalogError> {
+        self.must_have(&Named::Gateways);
+        self.state.gateways()
     }
 
     fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {

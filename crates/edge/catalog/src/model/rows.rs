@@ -2,8 +2,8 @@
 
 use super::State;
 use crate::{
-    Account, Bucket, CatalogError, Change, Held, Lease, Object, Outcome, Session, Tombstone,
-    Upload, UploadedPart, Watermark,
+    Account, Bucket, CatalogError, Change, GatewayId, GatewayRecord, Held, Lease, Object, Outcome,
+    Session, Tombstone, Upload, UploadedPart, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
 use ripstop_object::{Absence, Place, Rows, Writes, decide, versions_begin, versions_of};
@@ -81,6 +81,9 @@ impl State {
         for (name, lease) in &writes.leases {
             self.leases.insert(name.clone().into_owned(), *lease);
         }
+        for (id, row) in &writes.gateways {
+            set(&mut self.gateways, *id, row.as_deref());
+        }
         self.vouched_before = writes.vouched_before.unwrap_or(self.vouched_before);
     }
 }
@@ -139,6 +142,10 @@ impl Rows for State {
 
     fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
         Ok(self.leases.get(name).copied())
+    }
+
+    fn gateways(&self) -> Result<Vec<(GatewayId, GatewayRecord)>, CatalogError> {
+        Ok(self.gateways.clone().into_iter().collect())
     }
 
     fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {

@@ -30,7 +30,8 @@ impl Killed {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let at = lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("at ")?.parse()));
+        let at =
+            lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("at ")?.parse()));
         Self { at: at.expect("it says where it is").unwrap(), child }
     }
 
@@ -87,7 +88,12 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(seed: u64, keys: impl Iterator<Item = usize>) -> Self {
         let keys = keys.map(|key| (key, Known::default())).collect();
-        Self { keys, dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), writes: 0, seen: Seen::default() }
+        Self {
+            keys,
+            dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            writes: 0,
+            seen: Seen::default(),
+        }
     }
 
     fn roll(&mut self, below: u64) -> u64 {

@@ -37,3 +37,26 @@ pub(crate) async fn opened(url: &str) -> Postgres {
     let url: PostgresUrl = url.parse().unwrap();
     Postgres::open(&url, PostgresSettings::default()).await.unwrap()
 }
+
+/// How many scripts a long test plays, and the most steps of each: as `RIPSTOP_SCRIPTS` and
+/// `RIPSTOP_SCRIPT_STEPS` say.
+pub(crate) fn scripts(default: u32) -> (u32, usize) {
+    fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
+        let read = |text: String| text.parse().ok().unwrap_or_else(|| panic!("{name} is a number"));
+        std::env::var(name).map_or(default, read)
+    }
+    (number("RIPSTOP_SCRIPTS", default), number("RIPSTOP_SCRIPT_STEPS", 200))
+}
+
+/// Says now and then how many scripts were played.
+#[derive(Default)]
+pub(crate) struct Played(std::sync::atomic::AtomicU32);
+
+impl Played {
+    pub(crate) fn one_more(&self) {
+        let played = 1 + self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if played.is_multiple_of(100) {
+            println!("{played} scripts");
+        }
+    }
+}

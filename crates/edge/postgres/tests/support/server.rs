@@ -233,6 +233,13 @@ impl Server {
         self.url_of(&name)
     }
 
+    /// Removes a schema of `fresh_url` with all that is in it: thousands would slow the others
+    /// down.
+    pub(crate) async fn forget(&self, url: &str) {
+        let name = url.rsplit("%3D").next().expect("it ends with the schema");
+        self.simple(&format!("DROP SCHEMA {name} CASCADE")).await;
+    }
+
     pub(crate) fn url_of(&self, schema: &str) -> String {
         format!("{}?options=-csearch_path%3D{schema}", self.url())
     }

@@ -48,6 +48,7 @@ fn events() -> Vec<Event> {
         Event::TaskEnded(TaskId(9), TaskOutcome::Damaged),
         Event::DecodeEnded(RequestId(1), true),
         Event::NodeChanged(NodeId(1), NodeState::Down),
+        Event::LanesChanged(vec![NodeSpec { id: NodeId(1), lanes: 9 }]),
         Event::ShapingChanged(Shaping {
             recombination: Recombination::Miser,
             tenants: vec![TenantTerms { tenant: TenantId(1), tiers: Vec::new() }],
@@ -374,6 +375,7 @@ fn with_ids(which: usize, request: u64, task: u64) -> Event {
         Event::TaskEnded(_, outcome) => Event::TaskEnded(TaskId(task), outcome),
         Event::DecodeEnded(_, done) => Event::DecodeEnded(request, done),
         other @ (Event::NodeChanged(..)
+        | Event::LanesChanged(_)
         | Event::ShapingChanged(_)
         | Event::PlacementChanged(_)
         | Event::TimerFired) => other,

@@ -1,5 +1,6 @@
 mod buckets;
 mod check;
+mod gateways;
 mod giving;
 mod guard;
 mod keys;
@@ -15,6 +16,7 @@ mod users;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
+pub use gateways::{GatewayStatus, Gateways};
 pub use giving::{GiveBucket, NotGiven};
 pub use keys::{GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, keys_of};
 pub use reload::Reload;
@@ -115,6 +117,8 @@ pub struct Admin {
     pub give: Option<GiveBucket>,
     /// Memory tiers, by name.
     pub tiers: Vec<NamedTier>,
+    /// The gateways over the catalog; without it, they are not shown.
+    pub gateways: Option<Gateways>,
 }
 
 impl Admin {
@@ -168,6 +172,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/buckets", get(show_buckets))
         .route("/buckets/{bucket}/owner", post(give_bucket))
         .route("/keys", get(show_keys))
+        .route("/gateways", get(show_gateways))
         .route("/users", post(change_users).layer(DefaultBodyLimit::max(users::COMMAND_LEN_MAX)))
         .route("/tiers", get(show_tiers))
         .route("/tiers/{tier}/add", post(add_server))
@@ -229,6 +234,10 @@ async fn give_bucket(
 
 async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
     keys::answer(desk.admin.keys.as_ref(), asked)
+}
+
+async fn show_gateways(State(desk): State<Desk>) -> Response {
+    gateways::answer(desk.admin.gateways.as_ref()).await
 }
 
 async fn change_users(State(desk): State<Desk>, command: Bytes) -> Response {

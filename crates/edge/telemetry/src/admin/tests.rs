@@ -61,8 +61,7 @@ impl Served {
 
     async fn by(admin: Admin, settings: AdminSettings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let shutdown = CancellationToken::new();
+        let (at, shutdown) = (listener.local_addr().unwrap(), CancellationToken::new());
         let ended = tokio::spawn(serve_admin(listener, admin, settings, shutdown.clone()));
         Self { at, shutdown, ended }
     }
@@ -111,6 +110,7 @@ fn admin(metrics: Option<Metrics>) -> Admin {
         users: None,
         give: None,
         tiers: Vec::new(),
+        gateways: None,
     }
 }
 

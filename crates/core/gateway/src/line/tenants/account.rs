@@ -20,6 +20,8 @@ pub(super) struct Account {
     pub rest: FlowId,
     /// Requests that are being encoded or wait.
     pub waiting: usize,
+    /// What all requests that ever came were expected to cost, lane-nanoseconds.
+    pub offered: u64,
     cascade: Option<Cascade>,
 }
 
@@ -108,11 +110,16 @@ impl Tier {
 impl Account {
     /// Of somebody who was promised nothing.
     pub(super) fn new(rest: FlowId) -> Self {
-        Self { tiers: Vec::new(), rest, waiting: 0, cascade: None }
+        Self { tiers: Vec::new(), rest, waiting: 0, offered: 0, cascade: None }
     }
 
     /// From now on these are its terms; what it has in the queues, and what was learned, stays.
-    pub(super) fn set_terms(&mut self, terms: &TenantTerms, flow: impl Fn(u8) -> FlowId) {
+    pub(super) fn set_terms(
+        &mut self,
+        now: Timestamp,
+        terms: &TenantTerms,
+        flow: impl Fn(u8) -> FlowId,
+    ) {
         let former = core::mem::take(&mut self.tiers);
         for (index, &terms) in terms.tiers.iter().enumerate() {
             let mut tier = Tier::new(terms, flow(index as u8));
@@ -126,7 +133,20 @@ impl Account {
         }
         // Outstanding work is judged as by the paper's wording: how long the request itself is on a
         // lane is taken off its bound, not paid for at the tier's share of the lanes.
-        self.cascade = Cascade::new(Rule::Count, &self.shares()).ok();
+        let shares = self.shares();
+        let promises = |tiers: &[Tier]| -> Vec<_> {
+            tiers.iter().map(|tier| (tier.terms.fraction, tier.terms.bound)).collect()
+        };
+        match &mut self.cascade {
+            // The same promise with another capacity: what was let in counts on, or each division
+            // would let in a burst.
+            Some(cascade) if promises(&former) == promises(&self.tiers) => {
+                let capacities: Vec<u64> = shares.iter().map(|share| share.capacity).collect();
+                let set = cascade.set_capacities(now, &capacities);
+                set.expect("there are as many tiers as before");
+            }
+            _ => self.cascade = Cascade::new(Rule::Count, &shares).ok(),
+        }
     }
 
     /// From now on nothing is promised; what it has in the queues stays.

@@ -25,7 +25,7 @@ impl Tenants {
             }
         }
         for terms in &shaping.tenants {
-            self.set_tenant(terms);
+            self.set_tenant(now, terms);
         }
         self.scheduler.set_discipline(now, discipline(shaping));
         let ids: Vec<_> = self.accounts.keys().copied().collect();
@@ -34,14 +34,23 @@ impl Tenants {
         }
     }
 
-    fn set_tenant(&mut self, terms: &TenantTerms) {
+    /// From now on there are so many lanes.
+    pub(in crate::line) fn set_lanes(&mut self, now: Timestamp, lanes: u64) {
+        self.lanes = lanes;
+        let ids: Vec<_> = self.accounts.keys().copied().collect();
+        for id in ids {
+            self.renew_terms(now, id);
+        }
+    }
+
+    fn set_tenant(&mut self, now: Timestamp, terms: &TenantTerms) {
         let rest = self.flow(terms.tenant, None);
         for tier in 0..terms.tiers.len() {
             self.flow(terms.tenant, Some(tier as u8));
         }
         let flows = &self.flows;
         let account = self.accounts.entry(terms.tenant).or_insert_with(|| Account::new(rest));
-        account.set_terms(terms, |tier| flows[&(terms.tenant, Some(tier))]);
+        account.set_terms(now, terms, |tier| flows[&(terms.tenant, Some(tier))]);
     }
 
     /// Tells the discipline what it grants to the flows of a tenant.

@@ -173,8 +173,8 @@ fn older_file(path: &Path) -> String {
     said
 }
 
-/// As it could be told of when there was this format: without stamps, tombstones, documents and
-/// versions.
+/// As it could be told of when there was this format: without stamps, tombstones, documents,
+/// versions and classes of storage.
 #[expect(clippy::wildcard_enum_match_arm, reason = "others are as they were")]
 pub(super) fn untold(mut change: Change) -> Change {
     match &mut change {
@@ -183,10 +183,12 @@ pub(super) fn untold(mut change: Change) -> Change {
         }
         Change::PutObject { bucket, key, object, .. } => {
             (object.stamp, object.is_marker) = (None, false);
+            object.attributes.storage_class.clear();
             at_key(bucket, key);
         }
         Change::CompleteUpload { object, version, .. } => {
             (object.stamp, *version) = (None, None);
+            object.attributes.storage_class.clear();
         }
         Change::DeleteBucket { tombstone, stripes, .. } => {
             *tombstone = None;
@@ -222,6 +224,14 @@ pub(super) fn all_of(catalog: &Embedded) -> String {
     format!("{}\n{vouched:?}", lines.join("\n"))
 }
 
+/// Fails with the first line that a catalog does not say as it was said.
+fn must_say(catalog: &Embedded, said: &str) {
+    let says = all_of(catalog);
+    let differing = says.lines().zip(said.lines()).find(|(is, was)| is != was);
+    assert_eq!(differing, None);
+    assert_eq!(says.len(), said.len());
+}
+
 /// How many records of format 1 there are.
 fn older_records(path: &Path) -> usize {
     fn count<K: Key + 'static, R>(txn: &redb::ReadTransaction, kind: Kind<K, R>) -> usize {
@@ -247,7 +257,7 @@ fn a_file_of_format_1_says_what_it_said_and_is_converted_once() {
     assert!(older_records(&path) > 30);
     for _ in 0..2 {
         let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
-        assert!(all_of(&catalog) == said);
+        must_say(&catalog, &said);
         assert!(run(catalog.audit()).unwrap().is_clean());
         drop(catalog);
         assert_eq!(older_records(&path), 0);
@@ -276,7 +286,7 @@ fn a_conversion_that_was_cut_short_goes_on() {
     }
     assert!(older_records(&path) > 3);
     let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
-    assert!(all_of(&catalog) == said);
+    must_say(&catalog, &said);
     drop(catalog);
     assert_eq!(older_records(&path), 0);
 }
