@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
+#![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
+#![allow(clippy::unnecessary_debug_formatting, reason = "the configuration has paths in quotes")]
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use ripstop_kms::{KmsLogin, KmsSecret, KmsSettings, KmsTls};
@@ -123,8 +125,8 @@ impl Bao {
         let mut bao = Self { folder, program, ports, child, root, unseal, authority, client };
         bao.run();
         let made = bao.call("PUT", "sys/init", &json!({"secret_shares": 1, "secret_threshold": 1}));
-        bao.root = made["root_token"].as_str().unwrap().to_owned();
-        bao.unseal = made["keys"][0].as_str().unwrap().to_owned();
+        bao.root = String::from(made["root_token"].as_str().unwrap());
+        bao.unseal = String::from(made["keys"][0].as_str().unwrap());
         bao.unseal();
         bao.call("POST", "sys/mounts/transit", &json!({"type": "transit"}));
         bao.make_key("reports");
