@@ -17,7 +17,7 @@ pub const CATALOG_FILE: &str = "catalog.redb";
 /// Name of the file that says where the admin port of the gateway that runs is.
 pub const ADMIN_FILE: &str = "admin";
 /// Name of the file that says under which number the gateway goes among others.
-pub const GATEWAY_FILE: &str = "gateway";
+pub(crate) const GATEWAY_FILE: &str = "gateway";
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 /// What anybody but the owner may do.

@@ -84,6 +84,7 @@ mod tests {
         config::{load, parse},
         credentials,
         data_folder::DataFolder,
+        fleet::fleet_of,
         planning::StartPlanning,
         reload::{Reload, Reread},
         telemetry::Telemetry,
@@ -137,7 +138,9 @@ mod tests {
         let _folder = DataFolder::create(&config).unwrap();
         let (credentials, _) = credentials::load(&config.credentials).unwrap();
         let assembly = assemble(&config, &Telemetry::new(false, None)).await.unwrap();
-        let reload = Reload::begin((reread, nobody), &config, credentials, &assembly, None);
+        let fleet = fleet_of(&config, &assembly, config.listen).unwrap();
+        let seams = (reread, nobody);
+        let reload = Reload::begin(seams, &config, credentials, &assembly, fleet, None);
         let reload = reload.unwrap();
         let now = || (assembly.kms.is_there(), assembly.object_keys.default_name());
         assert_eq!(now(), (false, "aws/s3".to_owned()));

@@ -212,7 +212,9 @@ async fn serve(mut config: Config) {
 async fn speak_memcached(kv: KvConfig, stop: &CancellationToken) {
     let listen = ([127, 0, 0, 1], 0).into();
     // There are no such files.
-    let port = KvPort::open(&KvConfig { listen, users: None, tls: None, ..kv }).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let kv = KvConfig { listen, users: None, tls: None, ..kv };
+    let port = KvPort::open(&kv, folder.path()).await.unwrap();
     let at = port.at;
     let nothing = Telemetry::new(false, None);
     let served = port.serve(Duration::from_millis(100), &nothing, stop.clone());
