@@ -69,6 +69,8 @@ def test_objects_of_every_size_are_read_and_nothing_plain_is_stored(own, service
         assert s3.read(client, "b", "parts", Range=f"bytes={begin}-{end}") == whole[begin : end + 1]
     client.put_object(Bucket="b", Key="secret", Body=SECRET, **NAMED)
     client.copy_object(Bucket="b", Key="copy", CopySource="b/secret", **NAMED)
+    for file in own.fragments():
+        assert SECRET[:60] not in file.read_bytes(), file
     client.copy_object(Bucket="b", Key="plain", CopySource="b/copy")
     assert "SSEKMSKeyId" not in client.head_object(Bucket="b", Key="plain")
     client.delete_object(Bucket="b", Key="plain")

@@ -18,14 +18,14 @@ pub(crate) fn giving(store: Store, reload: Arc<Reload>) -> GiveBucket {
             }
             let owner = if is_stores { "" } else { &*account };
             let given = give_bucket(&store, &bucket, owner).await;
-            given.map_err(|error| match error {
-                StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket)) => {
-                    NotGiven::NoBucket
+            given.map_err(|error| {
+                let missing = Refusal::NoSuchBucket;
+                if matches!(&error, StoreError::Catalog(CatalogError::Refused(of)) if *of == missing)
+                {
+                    return NotGiven::NoBucket;
                 }
-                error => {
-                    tracing::error!(error = &error as &dyn std::error::Error, bucket, "not given");
-                    NotGiven::Unable
-                }
+                tracing::error!(error = &error as &dyn std::error::Error, bucket, "not given");
+                NotGiven::Unable
             })?;
             tracing::info!(bucket, account, "the bucket is given to an account");
             Ok(())

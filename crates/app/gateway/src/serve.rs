@@ -186,9 +186,8 @@ impl Gateway {
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
         let users = ripstop_host::spawn(take_users(reload.clone()));
         let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
-        let gateways = fleet::shown(&fleet, &assembly.store);
         let desk = Admin {
-            gateways: Some(gateways),
+            gateways: Some(fleet::shown(&fleet, &assembly.store)),
             ..desk(&assembly, &telemetry, &reload, self.started, tiers)
         };
         let scrubbing = scrub::spawn(assembly.catalog.embedded(), config.catalog_scrub_every);

@@ -59,7 +59,8 @@ impl Fleet {
         } else {
             state.things.values_mut().for_each(Thing::take_all);
         }
-        let (state, session, beating) = (Mutex::new(state), Box::new(session), Default::default());
+        let (state, session) = (Mutex::new(state), Box::new(session));
+        let beating = tokio::sync::Mutex::default();
         Self { inner: Arc::new(Inner { catalog, session, settings, state, beating }) }
     }
 

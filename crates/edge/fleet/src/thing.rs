@@ -54,12 +54,12 @@ impl Thing {
     pub(crate) fn claim(&mut self, of: &str) -> GatewayClaim {
         self.wanted = self.peak.max(self.wanted * KEPT_QUARTERS / 4);
         self.peak = 0;
-        if !is_steady(self.whole, self.share, self.taken) {
-            let may = may_take(self.whole, self.share, [self.others].into_iter());
-            self.claimed = may.max(self.taken);
+        self.claimed = if is_steady(self.whole, self.share, self.taken) {
+            self.taken
         } else {
-            self.claimed = self.taken;
-        }
+            let may = may_take(self.whole, self.share, [self.others].into_iter());
+            may.max(self.taken)
+        };
         let taken = self.claimed.max(self.busy);
         GatewayClaim { of: of.to_owned(), wanted: self.wanted, taken }
     }

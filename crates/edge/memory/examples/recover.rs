@@ -32,7 +32,7 @@ fn value(number: usize, turn: usize, len: usize) -> Bytes {
 const fn turn_of(number: usize) -> Option<usize> {
     match number {
         _ if number % 100 == 7 => None,
-        _ if number % 10 == 0 => Some(2),
+        _ if number.is_multiple_of(10) => Some(2),
         _ => Some(1),
     }
 }

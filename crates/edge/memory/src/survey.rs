@@ -124,10 +124,11 @@ impl Survey {
             let mut out = BytesMut::new();
             wire::put_flush(&mut out);
             self.send(&out).await?;
-            return match self.answer().await? {
-                Answer::Okay => Ok(()),
-                said => Err(LinkFault::NotEmptied { at: self.at, said: format!("{said:?}") }),
-            };
+            let said = self.answer().await?;
+            if !matches!(said, Answer::Okay) {
+                return Err(LinkFault::NotEmptied { at: self.at, said: format!("{said:?}") });
+            }
+            return Ok(());
         }
         let keys = self.list(names, false).await?.keys;
         let gone = keys.into_iter().map(|key| spelled(names, key));
@@ -141,10 +142,11 @@ impl Survey {
         out.extend_from_slice(&keepsake.token);
         out.extend_from_slice(b"\r\n");
         self.send(&out).await?;
-        match self.answer().await? {
-            Answer::Done => Ok(()),
-            said => Err(self.mismatch(&said, "ms")),
+        let said = self.answer().await?;
+        if !matches!(said, Answer::Done) {
+            return Err(self.mismatch(&said, "ms"));
         }
+        Ok(())
     }
 
     /// A gateway that was killed has left requests to the server, which does them when it comes to
@@ -201,7 +203,7 @@ impl Survey {
                 self.send(b"lru_crawler metadump hash\r\n").await?;
                 continue;
             }
-            let key = line.strip_prefix(b"key=").and_then(|rest| decoded(rest));
+            let key = line.strip_prefix(b"key=").and_then(decoded);
             let Some(key) = key else {
                 return Err(self.nonsense_line(&String::from_utf8_lossy(&line)));
             };
@@ -233,11 +235,10 @@ impl Survey {
                 self.ask(names, next).await?;
             }
             for &key in batch {
-                match self.answer().await? {
-                    Answer::Value(item) if found.take(names, key, &item) => {}
-                    Answer::Value(_) => damaged.push(key),
-                    Answer::Missing => {}
-                    said => return Err(self.mismatch(&said, "mg")),
+                if let Some(item) = self.item().await?
+                    && !found.take(names, key, &item)
+                {
+                    damaged.push(key);
                 }
             }
         }
@@ -256,11 +257,16 @@ impl Survey {
         let mut out = BytesMut::new();
         wire::put_get(&mut out, key, 0);
         self.send(&out).await?;
-        match self.answer().await? {
-            Answer::Value(bytes) => Ok(Some(bytes)),
-            Answer::Missing => Ok(None),
-            said => Err(self.mismatch(&said, "mg")),
+        self.item().await
+    }
+
+    /// What a `mg` is answered: an item's bytes, or that there is none.
+    async fn item(&mut self) -> Result<Option<Bytes>, LinkFault> {
+        let said = self.answer().await?;
+        if let Answer::Value(bytes) = said {
+            return Ok(Some(bytes));
         }
+        if matches!(said, Answer::Missing) { Ok(None) } else { Err(self.mismatch(&said, "mg")) }
     }
 
     async fn delete(&mut self, keys: &[Bytes]) -> Result<(), LinkFault> {
@@ -271,9 +277,9 @@ impl Survey {
             }
             self.send(&out).await?;
             for _ in batch {
-                match self.answer().await? {
-                    Answer::Done | Answer::NotFound => {}
-                    said => return Err(self.mismatch(&said, "md")),
+                let said = self.answer().await?;
+                if !matches!(said, Answer::Done | Answer::NotFound) {
+                    return Err(self.mismatch(&said, "md"));
                 }
             }
         }
@@ -334,9 +340,10 @@ impl Survey {
     }
 
     fn mismatch(&self, said: &Answer, asked: &'static str) -> LinkFault {
-        let said = match said {
-            Answer::Value(bytes) => format!("a value of {} bytes", bytes.len()),
-            other => format!("{other:?}"),
+        let said = if let Answer::Value(bytes) = said {
+            format!("a value of {} bytes", bytes.len())
+        } else {
+            format!("{said:?}")
         };
         LinkFault::Mismatch { at: self.at, said, asked }
     }

@@ -12,7 +12,10 @@ async fn served(settings: AdminSettings) -> (Given, Served) {
     let noted = given.clone();
     let give: GiveBucket = Arc::new(move |bucket, account| {
         let done = match (&*bucket, &*account) {
-            ("photos", "" | "ann") => Ok(noted.lock().unwrap().push((bucket, account))),
+            ("photos", "" | "ann") => {
+                noted.lock().unwrap().push((bucket, account));
+                Ok(())
+            }
             ("photos", _) => Err(NotGiven::NoAccount),
             ("stuck", _) => Err(NotGiven::Unable),
             _ => Err(NotGiven::NoBucket),
