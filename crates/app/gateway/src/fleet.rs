@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result};
 use ripstop_catalog::{GatewayId, Session, Watermark};
-use ripstop_fleet::{Fleet, FleetSettings, Sight};
+use ripstop_fleet::{Fleet, FleetSettings, GatewaySight};
 use ripstop_model::TenantId;
 use ripstop_store::Store;
 use ripstop_telemetry::{GatewayStatus, Gateways};
@@ -105,7 +105,7 @@ pub(crate) fn shown(fleet: &Fleet, store: &Store) -> Gateways {
     })
 }
 
-fn status(sight: &Sight, watermarks: &BTreeMap<Session, Watermark>) -> GatewayStatus {
+fn status(sight: &GatewaySight, watermarks: &BTreeMap<Session, Watermark>) -> GatewayStatus {
     let gateway = &sight.gateway;
     let state = match (gateway.has_left, sight.is_alive) {
         (true, _) => "left",

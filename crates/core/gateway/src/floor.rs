@@ -163,7 +163,7 @@ impl Floor {
         self.nodes.set_up(node, up)
     }
 
-    /// From now on a node serves so many tasks at once: what waits there and is needed starts.
+    /// From now on a node serves this many tasks at once: what waits there and is needed starts.
     pub(crate) fn set_lanes(
         &mut self,
         book: &mut Book,

@@ -87,7 +87,7 @@ impl Line {
         tenants.set(now, shaping);
     }
 
-    /// From now on the pool has so many lanes.
+    /// From now on the pool has this many lanes.
     pub(crate) fn set_lanes(&mut self, now: Timestamp, lanes: u64) {
         if let Some(tenants) = &mut self.tenants {
             tenants.set_lanes(now, lanes);

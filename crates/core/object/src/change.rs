@@ -254,11 +254,11 @@ pub enum Change {
         /// Who had it.
         holder: Session,
     },
-    /// A gateway tells of itself. One that begins has epoch 0, and gets the next of its lives, which
-    /// is answered in `Applied::epoch`; fails with `Fenced` if it has begun again since. Those that
-    /// have told nothing for a day ([`GATEWAY_FORGOTTEN_MS`](crate::GATEWAY_FORGOTTEN_MS)) are
-    /// forgotten, and of too many ([`GATEWAYS_MAX`](crate::GATEWAYS_MAX)) the one that told
-    /// something the longest ago.
+    /// A gateway tells of itself. One that begins has epoch 0, and gets the next of its lives,
+    /// which is answered in `Applied::epoch`; fails with `Fenced` if it has begun again since.
+    /// Those that have told nothing for a day
+    /// ([`GATEWAY_FORGOTTEN_MS`](crate::GATEWAY_FORGOTTEN_MS)) are forgotten, and of too many
+    /// ([`GATEWAYS_MAX`](crate::GATEWAYS_MAX)) the one that told something the longest ago.
     Beat {
         /// Which.
         id: GatewayId,

@@ -238,7 +238,7 @@ impl Nodes {
         self.after(node, ready);
     }
 
-    /// From now on a node serves so many tasks at once, one at least. Where more run, none starts
+    /// From now on a node serves this many tasks at once, one at least. Where more run, none starts
     /// until enough of them have ended.
     pub fn set_lanes(&mut self, node: NodeIndex, count: u16) {
         let ready = self.before(node);

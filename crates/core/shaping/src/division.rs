@@ -21,7 +21,7 @@ const STEADY_PARTS: u64 = 32;
 /// number, and never else: then it is the whole.
 pub fn divide(whole: u64, wanted: &[u64]) -> Vec<u64> {
     let count = wanted.len() as u64;
-    if whole <= count {
+    if count == 0 || whole <= count {
         return alloc::vec![1; wanted.len()];
     }
     let least = (whole / (count * IDLE_PARTS)).max(1);

@@ -1,5 +1,6 @@
-use crate::pools::{self, SharedPool};
-use crate::seen::Sight;
+use crate::division;
+use crate::pools::SharedPool;
+use crate::seen::GatewaySight;
 use crate::settings::FleetSettings;
 use crate::state::State;
 use crate::thing::Thing;
@@ -54,7 +55,7 @@ impl Fleet {
         let pools = pools.iter().map(|(name, pool)| SharedPool::new(name.clone(), pool.clone()));
         let mut state = State::new(settings.id, pools.collect());
         if settings.is_shared {
-            pools::apply(&mut state);
+            division::apply(&mut state);
         } else {
             state.things.values_mut().for_each(Thing::take_all);
         }
@@ -75,7 +76,7 @@ impl Fleet {
         if !self.inner.settings.is_shared {
             state.things.values_mut().for_each(Thing::take_all);
         }
-        pools::apply(&mut state);
+        division::apply(&mut state);
     }
 
     /// Begins: tells the others, and waits until they have made room.
@@ -108,13 +109,13 @@ impl Fleet {
         let Inner { catalog, settings, beating, .. } = &*self.inner;
         let _one = beating.lock().await;
         let begun = ripstop_host::now();
-        pools::look(&mut self.state(), begun);
+        division::look(&mut self.state(), begun);
         self.tell().await?;
         let rows = catalog.gateways().await?;
         let mut state = self.state();
         (state.told_at, state.is_late) = (Some(begun), false);
         let others_wait = state.settle(ripstop_host::now(), settings, rows, true);
-        pools::apply(&mut state);
+        division::apply(&mut state);
         Ok(others_wait)
     }
 
@@ -189,7 +190,7 @@ impl Fleet {
                 return;
             }
             tokio::time::sleep(left.min(every)).await;
-            pools::look(&mut self.state(), ripstop_host::now());
+            division::look(&mut self.state(), ripstop_host::now());
         }
     }
 
@@ -212,7 +213,7 @@ impl Fleet {
         }
         state.is_late = true;
         state.things.values_mut().for_each(Thing::let_go);
-        pools::apply(&mut state);
+        division::apply(&mut state);
     }
 
     /// Whether it has let go because its beats failed.
@@ -239,7 +240,7 @@ impl Fleet {
     }
 
     /// All gateways over the catalog, as they were seen last.
-    pub fn sights(&self) -> Vec<Sight> {
+    pub fn sights(&self) -> Vec<GatewaySight> {
         self.state().sights(ripstop_host::now(), &self.inner.settings).collect()
     }
 }

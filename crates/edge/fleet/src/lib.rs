@@ -12,6 +12,7 @@
 //! their watermarks do): a gateway that is wrong about who lives slows others down, and breaks
 //! nothing.
 
+mod division;
 mod fleet;
 mod pools;
 mod seen;
@@ -20,5 +21,5 @@ mod state;
 mod thing;
 
 pub use fleet::Fleet;
-pub use seen::Sight;
+pub use seen::GatewaySight;
 pub use settings::{CLAIMS_MAX, FleetSettings};

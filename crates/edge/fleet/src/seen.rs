@@ -10,7 +10,7 @@ const STALE_MS: u64 = 60_000;
 
 /// A gateway, as this one sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sight {
+pub struct GatewaySight {
     /// Which.
     pub id: GatewayId,
     /// What it told last.
@@ -63,12 +63,12 @@ impl Seen {
         now: Instant,
         own: GatewayId,
         dead_after: Duration,
-    ) -> impl Iterator<Item = Sight> {
+    ) -> impl Iterator<Item = GatewaySight> {
         self.0.iter().map(move |(id, told)| {
             let (is_own, silent_for) = (*id == own, now.saturating_duration_since(told.at));
             let speaks = !told.was_stale && silent_for < dead_after;
             let is_alive = !told.gateway.has_left && (is_own || speaks);
-            Sight { id: *id, gateway: told.gateway.clone(), silent_for, is_alive, is_own }
+            GatewaySight { id: *id, gateway: told.gateway.clone(), silent_for, is_alive, is_own }
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a gateway knows of the others, and what it may take beside them.
 
 use crate::pools::SharedPool;
-use crate::seen::{Seen, Sight};
+use crate::seen::{GatewaySight, Seen};
 use crate::settings::{CLAIMS_MAX, FleetSettings};
 use crate::thing::{Kind, Thing};
 use ripstop_catalog::{GatewayClaim, GatewayId, GatewayRecord, Session};
@@ -92,7 +92,8 @@ impl State {
             self.things.values_mut().for_each(Thing::take_all);
             return false;
         }
-        let living: Vec<Sight> = self.sights(now, settings).filter(|it| it.is_alive).collect();
+        let living: Vec<GatewaySight> =
+            self.sights(now, settings).filter(|it| it.is_alive).collect();
         let claims: Vec<(bool, BTreeMap<&str, &GatewayClaim>)> = living
             .iter()
             .map(|it| (it.is_own, it.gateway.claims.iter().map(|at| (&*at.of, at)).collect()))
@@ -136,7 +137,7 @@ impl State {
         &self,
         now: Instant,
         settings: &FleetSettings,
-    ) -> impl Iterator<Item = Sight> + use<'_> {
+    ) -> impl Iterator<Item = GatewaySight> + use<'_> {
         self.seen.sights(now, self.id, settings.dead_after)
     }
 

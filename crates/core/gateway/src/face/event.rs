@@ -19,7 +19,7 @@ pub enum Event {
     DecodeEnded(RequestId, bool),
     /// A node was found able, or unable, to serve.
     NodeChanged(NodeId, NodeState),
-    /// From now on these nodes serve so many tasks at once: others have a part of them too. Nodes
+    /// From now on these nodes serve this many tasks at once: others have a part of them too. Nodes
     /// that are not named stay as they are.
     LanesChanged(Vec<NodeSpec>),
     /// From now on this is what tenants are promised; what waits keeps its place.

@@ -49,7 +49,7 @@ pub(crate) fn node_up(parts: &mut Parts, id: NodeId) {
     }
 }
 
-/// From now on these nodes serve so many tasks at once.
+/// From now on these nodes serve this many tasks at once.
 pub(crate) fn lanes_changed(parts: &mut Parts, nodes: &[NodeSpec]) {
     let Parts { floor, book, exit, line, .. } = parts;
     for spec in nodes {

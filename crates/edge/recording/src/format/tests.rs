@@ -48,7 +48,6 @@ fn events() -> Vec<Event> {
         Event::TaskEnded(TaskId(9), TaskOutcome::Damaged),
         Event::DecodeEnded(RequestId(1), true),
         Event::NodeChanged(NodeId(1), NodeState::Down),
-        Event::LanesChanged(vec![NodeSpec { id: NodeId(1), lanes: 9 }]),
         Event::ShapingChanged(Shaping {
             recombination: Recombination::Miser,
             tenants: vec![TenantTerms { tenant: TenantId(1), tiers: Vec::new() }],
@@ -270,6 +269,10 @@ fn promises_and_plans_are_read_with_all_that_is_in_them() {
     };
     let groups = vec![group(0), group(u64::MAX)];
     for event in [
+        Event::LanesChanged(vec![
+            NodeSpec { id: NodeId(0), lanes: 1 },
+            NodeSpec { id: NodeId(700), lanes: u16::MAX },
+        ]),
         Event::ShapingChanged(Shaping { recombination: Recombination::PClock, tenants }),
         Event::PlacementChanged(Placement { selection: ReadSelection::Ready, groups }),
     ] {

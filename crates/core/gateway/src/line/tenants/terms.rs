@@ -34,7 +34,7 @@ impl Tenants {
         }
     }
 
-    /// From now on there are so many lanes.
+    /// From now on there are this many lanes.
     pub(in crate::line) fn set_lanes(&mut self, now: Timestamp, lanes: u64) {
         self.lanes = lanes;
         let ids: Vec<_> = self.accounts.keys().copied().collect();
