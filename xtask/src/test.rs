@@ -17,9 +17,9 @@ const BUILD_MAX: Duration = Duration::from_mins(30);
 const RUST_MAX: Duration = Duration::from_mins(30);
 const CLIENTS_MAX: Duration = Duration::from_mins(40);
 
-/// What is tried over TLS as well every day; with `--all` it is everything that asks the suite's
-/// gateway, but for what takes long. Tests that start gateways of their own say themselves how those
-/// are spoken to.
+/// What is tried over TLS as well every day; with `--all` it is all that asks the suite's gateway,
+/// but for what takes long. Tests that start gateways of their own say themselves how those are
+/// spoken to.
 const OVER_TLS: [&str; 4] = ["--tls", "test_objects.py", "test_multipart.py", "test_ranges.py"];
 
 /// Random histories of the store that the long tests play.

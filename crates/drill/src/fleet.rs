@@ -51,9 +51,14 @@ impl Fleet {
 
     /// By how many seconds a gateway's clock is off from the start.
     pub(crate) fn off_s(&self, of: usize) -> i64 {
-        let off = |trouble: &Trouble| match *trouble {
-            Trouble::Off(seat, by_s) if seat == of => by_s,
-            _ => 0,
+        let off = |trouble: &Trouble| {
+            if let Trouble::Off(seat, by_s) = *trouble
+                && seat == of
+            {
+                by_s
+            } else {
+                0
+            }
         };
         self.troubles.iter().map(|(_, trouble)| off(trouble)).sum()
     }

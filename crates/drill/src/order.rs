@@ -181,7 +181,9 @@ impl Search<'_> {
 fn sum(done: &[bool], state: &Versions) -> [u64; 2] {
     let sum = |seed| {
         let mut hash = XxHash3_64::with_seed(seed);
-        done.iter().for_each(|done| hash.write_u8(u8::from(*done)));
+        for done in done {
+            hash.write_u8(u8::from(*done));
+        }
         for Version { etag, tag, id } in state {
             for part in [etag, tag, id] {
                 hash.write_u8(u8::from(part.is_some()));

@@ -44,7 +44,7 @@ const BEGINS_MAX: usize = 60;
 /// lease of what only one does.
 const BACK_WITHIN: Duration = Duration::from_mins(5);
 /// Longer than leases last, and sessions that nobody hears of.
-const LEASES_OVER: Duration = Duration::from_secs(120);
+const LEASES_OVER: Duration = Duration::from_mins(2);
 /// More clients than a session has otherwise, at most.
 const MORE_CLIENTS: u64 = 3;
 const MORE_OPERATIONS: u64 = 20;
@@ -190,7 +190,9 @@ impl Together {
         let all: Vec<Living> = self.living().iter().flatten().cloned().collect();
         let latest = all.iter().map(|living| living.host.wall()).max();
         let latest = latest.ok_or("no gateway is left")? + self.stage.plan.grace + LEASES_OVER;
-        all.iter().for_each(|living| living.host.set_wall(latest));
+        for living in &all {
+            living.host.set_wall(latest);
+        }
         for Living { host, assembly, .. } in &all {
             host.run(assembly.settle(BACK_WITHIN)).await;
             if !assembly.memory.is_free() {
@@ -208,7 +210,9 @@ impl Together {
                 return Err(format!("reads hold memory: {free} bytes are free"));
             }
         }
-        all.iter().for_each(|living| living.shutdown.cancel());
+        for living in &all {
+            living.shutdown.cancel();
+        }
         drop(assembly);
         self.living().clear();
         drop(all);

@@ -121,7 +121,9 @@ fn nutcracker() -> Option<Target> {
         let free = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
         free.local_addr().unwrap()
     });
-    let named: String = servers.iter().map(|server| format!("   - {}:1\n", server.at())).collect();
+    let named: Vec<String> =
+        servers.iter().map(|server| format!("   - {}:1\n", server.at())).collect();
+    let named = named.concat();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("nutcracker.yml");
     let text = format!(

@@ -15,14 +15,14 @@ use crate::state::State;
 use crate::statement::Sql;
 use crate::write::{signed, statements};
 use async_trait::async_trait;
-use ripstop_catalog::{Change, InTurn, Outcome, Transaction};
+use ripstop_catalog::{CatalogError, Change, InTurn, Outcome, Transaction, commit_in_turn};
 use ripstop_object::decide;
 
 /// One of those that write to the database.
-pub(crate) struct Writer<'a>(pub(crate) &'a Postgres);
+struct Writer<'a>(&'a Postgres);
 
 /// A transaction that has the turn.
-pub(crate) struct Taken<'a> {
+struct Taken<'a> {
     postgres: &'a Postgres,
     lent: Lent<'a>,
     fetched: Fetched,
@@ -32,6 +32,18 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Postgres {
+    /// Commits changes, once.
+    pub(crate) async fn commit_all(
+        &self,
+        now_ms: u64,
+        changes: &[Change],
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        let mut batches = self.batches.lock().await;
+        *batches += 1;
+        let number = (*batches, now_ms);
+        commit_in_turn(&Writer(self), number, changes, self.settings.patience).await
+    }
+
     fn writer(&self) -> Value {
         Value::Bytes(self.writer.clone())
     }

@@ -1,4 +1,3 @@
-use crate::commit::Writer;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::pool::{Lent, Pool};
@@ -9,7 +8,7 @@ use crate::statement::Sql;
 use crate::url::PostgresUrl;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply, Retries, commit_in_turn,
+    Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply, Retries,
 };
 use std::fmt;
 use tokio::sync::Mutex;
@@ -148,10 +147,7 @@ impl Catalog for Postgres {
         now_ms: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>, CatalogError> {
-        let mut batches = self.batches.lock().await;
-        *batches += 1;
-        let number = (*batches, now_ms);
-        commit_in_turn(&Writer(self), number, &changes, self.settings.patience).await
+        self.commit_all(now_ms, &changes).await
     }
 
     async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {

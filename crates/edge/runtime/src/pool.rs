@@ -270,7 +270,7 @@ impl Pool {
         self.shared.tell(Event::ShapingChanged(shaping));
     }
 
-    /// From now on these nodes take so many tasks of this pool at once; what runs goes on.
+    /// From now on these nodes take this many tasks of this pool at once; what runs goes on.
     pub fn divide_lanes(&self, nodes: Vec<NodeSpec>) {
         self.shared.tell(Event::LanesChanged(nodes));
     }

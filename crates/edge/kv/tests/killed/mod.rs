@@ -65,12 +65,19 @@ impl Seen {
     }
 }
 
+/// What was asked for and not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Asked {
+    #[default]
+    Nothing,
+    Value(Option<u64>),
+}
+
 /// What is known of a key. A value is the number of its write; none is no value.
 #[derive(Clone, Copy, Default, Debug)]
 struct Known {
     answered: Option<u64>,
-    /// What was asked for and not answered.
-    perhaps: Option<Option<u64>>,
+    perhaps: Asked,
     /// The greatest version that was seen.
     version: u64,
     /// A version that the key has no more.
@@ -108,7 +115,7 @@ impl Client {
         for (key, known) in &mut self.keys {
             let Ok(found) = door.gets(*key) else { return };
             let number = found.map(|found| found.0);
-            let is_it = number == known.answered || Some(number) == known.perhaps;
+            let is_it = number == known.answered || Asked::Value(number) == known.perhaps;
             assert!(is_it, "key {key} has {found:?} of {known:?}");
             if let Some((_, version)) = found {
                 assert!(version >= known.version, "key {key}: {found:?} of {known:?}");
@@ -121,7 +128,7 @@ impl Client {
                 self.seen.nothing += 1;
                 known.outdated = Some(known.version).filter(|version| *version > 0);
             }
-            (known.answered, known.perhaps) = (number, None);
+            (known.answered, known.perhaps) = (number, Asked::Nothing);
         }
     }
 
@@ -145,27 +152,24 @@ impl Client {
         let number = self.writes * 1000 + key as u64;
         let wanted = (what > 2).then_some(number);
         // Before it is asked for: the door may be killed meanwhile.
-        known.perhaps = Some(wanted);
+        known.perhaps = Asked::Value(wanted);
         self.keys.insert(key, known);
-        match wanted {
-            Some(number) => {
-                let len = [9, 40, 300, 1500, 9000][self.roll(5) as usize];
-                let said = door.store("set", key, number, len, "")?;
-                assert_eq!(said, "STORED", "key {key}");
-                let version = known.version;
-                (known.answered, known.perhaps) = (wanted, None);
-                self.keys.insert(key, known);
-                let now = door.gets(key)?.map(|found| found.1).unwrap_or(0);
-                assert!(now > version, "key {key}: {now} after {version}");
-                known.version = now;
-                known.outdated = (version > 0).then_some(version);
-            }
-            None => {
-                let said = door.ask(&format!("delete key-{key}\r\n"))?;
-                assert!(matches!(&said[..], "DELETED" | "NOT_FOUND"), "{said}");
-                known.outdated = (known.version > 0).then_some(known.version);
-                (known.answered, known.perhaps) = (wanted, None);
-            }
+        if wanted.is_some() {
+            let len = [9, 40, 300, 1500, 9000][self.roll(5) as usize];
+            let said = door.store("set", key, number, len, "")?;
+            assert_eq!(said, "STORED", "key {key}");
+            let version = known.version;
+            (known.answered, known.perhaps) = (wanted, Asked::Nothing);
+            self.keys.insert(key, known);
+            let now = door.gets(key)?.map_or(0, |found| found.1);
+            assert!(now > version, "key {key}: {now} after {version}");
+            known.version = now;
+            known.outdated = (version > 0).then_some(version);
+        } else {
+            let said = door.ask(&format!("delete key-{key}\r\n"))?;
+            assert!(matches!(&said[..], "DELETED" | "NOT_FOUND"), "{said}");
+            known.outdated = (known.version > 0).then_some(known.version);
+            (known.answered, known.perhaps) = (wanted, Asked::Nothing);
         }
         self.keys.insert(key, known);
         self.seen.answered += 1;

@@ -1,9 +1,10 @@
 //! Reading what the page cache holds on the thread that asks: handing a read to another thread and
 //! back costs more than a short read itself, and a part of a long one.
 //!
-//! Nothing here may wait for a disk. What is read is recognised by its device, names are resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads
-//! leave no access time behind, and they answer with what is in memory or not at all
-//! (`RWF_NOWAIT`). Whatever else is found is left to a thread that may wait.
+//! Nothing here may wait for a disk. What is read is recognised by its device, names are resolved
+//! from the kernel's cache of names alone (`RESOLVE_CACHED`), reads leave no access time behind,
+//! and they answer with what is in memory or not at all (`RWF_NOWAIT`). Whatever else is found is
+//! left to a thread that may wait.
 
 use super::{
     folder::{self, FileSystem, Patience},
