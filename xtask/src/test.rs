@@ -137,6 +137,10 @@ fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
         Ok(path) => clients.set("RIPSTOP_RCLONE", path),
         Err(error) => tally.skip(&format!("rclone, one of four real clients: {error:#}")),
     }
+    match tool::openbao() {
+        Ok(path) => clients.set("RIPSTOP_OPENBAO", path),
+        Err(error) => tally.skip(&format!("named keys at a key service: {error:#}")),
+    }
     let which = if arguments.all { "not backend" } else { "not backend and not long" };
     let suite = |nodes, which, clients: &Clients| {
         clients.pytest(nodes, which, &arguments.pytest).and_then(|run| watch(run, CLIENTS_MAX))

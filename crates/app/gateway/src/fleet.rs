@@ -4,6 +4,7 @@ use crate::{
     assembly::Assembly,
     config::{Config, TenantConfig, TenantNumbers},
     data_folder::GATEWAY_FILE,
+    secret_file,
     watch::VERSION,
 };
 use anyhow::{Context as _, Result};
@@ -30,8 +31,15 @@ const MACHINE_NAME: &str = "/proc/sys/kernel/hostname";
 
 /// The gateway of this data folder, which has told nothing yet.
 pub(crate) fn fleet_of(config: &Config, assembly: &Assembly, listen: SocketAddr) -> Result<Fleet> {
-    let id = gateway_id(&config.data.join(GATEWAY_FILE))?;
     let is_shared = assembly.catalog.is_shared();
+    let id = match gateway_id(&config.data.join(GATEWAY_FILE)) {
+        // With nobody to be told from, any number does, and a full disk keeps nobody from reading.
+        Err(error) if !is_shared => {
+            tracing::warn!("{error:#}");
+            GatewayId(ripstop_host::random_u64())
+        }
+        known => known?,
+    };
     let mut settings = FleetSettings::new(id, address(listen), VERSION.into(), is_shared);
     if !is_shared {
         settings.beat_every = ALONE_EVERY;
@@ -65,7 +73,7 @@ fn gateway_id(file: &Path) -> Result<GatewayId> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let id = ripstop_host::random_u64();
-            fs::write(file, format!("{id:016x}\n")).with_context(wrong)?;
+            secret_file::replace(file, format!("{id:016x}\n").as_bytes()).with_context(wrong)?;
             Ok(GatewayId(id))
         }
         Err(error) => Err(error).with_context(wrong),
