@@ -87,6 +87,14 @@ fn without_port(host: &str) -> Option<&str> {
     (rest.is_empty() || port.len() < rest.len() && port.parse::<u16>().is_ok()).then_some(name)
 }
 
+/// What is answered on a port that anybody on the machine may ask, which this is not done for.
+pub(super) fn unguarded(what: &str) -> Response {
+    let told = format!(
+        "{what} only where the admin port has a token (gateway.admin_token) or is a Unix socket\n"
+    );
+    (StatusCode::FORBIDDEN, told).into_response()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
